@@ -1,0 +1,122 @@
+"""What the house offers by name. Targets are "module:attr" strings, so listing them imports nothing.
+
+A third party adds its own through entry points (group ``ftt.datasets``, ``ftt.backbones``, ``ftt.freezers``,
+``ftt.methods``), or at run time with `Registry.register`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ftt.errors import FttError, unknown
+from ftt.params import Configurable, Json
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One offered thing: where it is, and what it is in one line."""
+
+    target: str
+    summary: str
+
+    def load(self) -> Any:
+        module, _, attr = self.target.partition(":")
+        return getattr(importlib.import_module(module), attr)
+
+
+class Registry:
+    """Names to lazily imported objects.
+
+    Examples
+    --------
+    >>> METHODS.get("erm").name
+    'erm'
+    """
+
+    def __init__(self, kind: str, group: str, entries: Mapping[str, tuple[str, str]]) -> None:
+        self.kind = kind
+        self.group = group
+        self._entries = {name: Entry(*pair) for name, pair in entries.items()}
+        self._scanned = False
+
+    def register(self, name: str, target: str, summary: str = "") -> None:
+        """Offer one more thing; a taken name is refused rather than replaced."""
+        if name in self._entries:
+            raise FttError(
+                f"a {self.kind} called {name!r} is there already",
+                given=target,
+                allowed="a name that is not taken",
+            )
+        self._entries[name] = Entry(target, summary)
+
+    def entries(self) -> dict[str, Entry]:
+        """Everything offered, third parties included, by name."""
+        self._scan()
+        return dict(sorted(self._entries.items()))
+
+    def get(self, name: str) -> Any:
+        """The object behind a name; for ``family:member`` the object behind ``family``."""
+        family = name.partition(":")[0]
+        if family not in self._entries:
+            self._scan()
+        if family not in self._entries:
+            raise unknown(self.kind, name, self._entries, hint=f"ftt ls {self.group}")
+        return self._entries[family].load()
+
+    def build(self, description: Mapping[str, Json]) -> Configurable:
+        """The configured object of a description such as ``{"name": "pca", "p": 0.25}``."""
+        options = dict(description)
+        made: Configurable = self.get(options.pop("name")).from_options(options)
+        return made
+
+    def _scan(self) -> None:
+        if self._scanned:
+            return
+        self._scanned = True
+        from importlib.metadata import entry_points  # costs more than the rest of this module together
+
+        for point in entry_points(group=f"ftt.{self.group}"):
+            if point.name not in self._entries:
+                self._entries[point.name] = Entry(
+                    point.value, f"from {point.dist.name if point.dist else '?'}"
+                )
+
+
+DATASETS = Registry(
+    "data set",
+    "datasets",
+    {
+        "digits": ("ftt.data.digits:Digits", "embedded handwritten digits, one above another; no download"),
+        "dominoes": ("ftt.data.dominoes:Dominoes", "CIFAR-10 cars/trucks above MNIST zeros/ones"),
+        "embeddings": ("ftt.data.embeddings:Embeddings", "your features: npz, npy folder or parquet"),
+        "manifest": ("ftt.data.manifest:Manifest", "your images: a CSV or Parquet list and a folder"),
+    },
+)
+
+BACKBONES = Registry(
+    "backbone",
+    "backbones",
+    {
+        "identity": ("ftt.backbones.identity:Identity", "the inputs themselves are the features"),
+        "lite0": ("ftt.backbones.lite0:Lite0", "EfficientNet-Lite0, ImageNet weights from a pip package"),
+    },
+)
+
+FREEZERS = Registry(
+    "freezer",
+    "freezers",
+    {
+        "pca": ("ftt.freeze.pca:PCA", "principal components of the initial features (the paper)"),
+    },
+)
+
+METHODS = Registry(
+    "method",
+    "methods",
+    {
+        "erm": ("ftt.methods.erm:ERM", "empirical risk minimisation: the mean loss"),
+    },
+)

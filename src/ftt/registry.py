@@ -80,9 +80,7 @@ class Registry:
 
         for point in entry_points(group=f"ftt.{self.group}"):
             if point.name not in self._entries:
-                self._entries[point.name] = Entry(
-                    point.value, f"from {point.dist.name if point.dist else '?'}"
-                )
+                self._entries[point.name] = Entry(point.value, f"from {point.dist.name if point.dist else '?'}")
 
 
 DATASETS = Registry(

@@ -1,0 +1,1 @@
+"""The unsupervised stage: features in, a frozen projection out."""

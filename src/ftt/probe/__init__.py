@@ -1,0 +1,1 @@
+"""Last-layer retraining on a target split."""

@@ -1,0 +1,165 @@
+"""Many logistic regressions on subsets of the same rows: what is asked, and what comes back.
+
+Problem j is scikit-learn's ``LogisticRegression(C=C[j])`` on the rows ``rows[j]``; a row listed twice weighs twice:
+
+    minimise over w, b:   ½‖w‖² + C Σᵢ loss(yᵢ, w·xᵢ + b)        (the intercept b is not penalised)
+
+Gradients are those of this objective divided by C·n, the quantity whose largest entry scikit-learn's lbfgs compares
+with its tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ftt.errors import FttError
+
+FloatArray = NDArray[np.floating[Any]]
+IntArray = NDArray[np.integer[Any]]
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The solutions of J problems.
+
+    Attributes
+    ----------
+    coef : array (J, K', d)
+        Weights; K' is 1 for two classes (the log-odds of class 1), the number of classes otherwise.
+    intercept : array (J, K')
+    gradient : array (J,)
+        The largest entry of the gradient of the mean objective at the solution, evaluated in float64.
+    converged : array (J,)
+        Whether `gradient` reached the tolerance.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    gradient: FloatArray
+    converged: BoolArray
+
+
+@dataclass(frozen=True)
+class Problems:
+    """J checked problems over one matrix.
+
+    Attributes
+    ----------
+    X : array (n, d), float32 or float64
+    y : array (n,)
+        Classes 0 … K−1.
+    rows : tuple of J arrays
+        Row indices of each problem; repeats are weights.
+    C : array (J,)
+    n_classes : int
+    """
+
+    X: FloatArray
+    y: IntArray
+    rows: tuple[IntArray, ...]
+    C: NDArray[np.float64]
+    n_classes: int
+
+    @property
+    def outputs(self) -> int:
+        """Linear functions per problem: one for two classes, as in scikit-learn."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+
+def check_problems(
+    X: ArrayLike, y: ArrayLike, rows: Sequence[ArrayLike], C: Sequence[float] | ArrayLike, n_classes: int | None
+) -> Problems:
+    """Refuse what no solver can answer, and bring the rest to one form.
+
+    Only rows that some problem uses are looked at: a NaN elsewhere is none of our business.
+    """
+    features, labels = np.asarray(X), np.asarray(y)
+    if features.dtype not in (np.float32, np.float64):
+        features = features.astype(np.float64)
+    if features.ndim != 2 or labels.shape != features.shape[:1]:
+        raise FttError(
+            "features and labels do not belong together",
+            given=f"X {features.shape}, y {labels.shape}",
+            allowed="X (n, d), y (n,)",
+        )
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise FttError("labels must be integers", given=labels.dtype, allowed="0, 1, …, K-1")
+    strengths = np.asarray(C, dtype=np.float64)
+    if strengths.shape != (len(rows),) or len(rows) == 0:
+        raise FttError("every problem needs its rows and its C", given=f"{len(rows)} rows, C {strengths.shape}")
+    if not (np.isfinite(strengths).all() and (strengths > 0).all()):
+        raise FttError("C is outside its range", given=strengths.tolist(), allowed="0 < C")
+    subsets = tuple(_check_rows(np.asarray(subset), j, len(features)) for j, subset in enumerate(rows))
+    used = np.unique(np.concatenate(subsets))
+    _check_finite(features, used)
+    classes = int(labels[used].max()) + 1 if n_classes is None else n_classes
+    if labels[used].min() < 0 or labels[used].max() >= classes:
+        raise FttError(
+            "a label is outside the classes", given=np.unique(labels[used]), allowed=f"0 … {classes - 1}"
+        )
+    for j, subset in enumerate(subsets):
+        _check_classes(labels[subset], j, classes)
+    return Problems(features, labels, subsets, strengths, classes)
+
+
+def _check_rows(rows: IntArray, j: int, n: int) -> IntArray:
+    if rows.ndim != 1 or rows.size == 0 or not np.issubdtype(rows.dtype, np.integer):
+        raise FttError(f"problem {j} has no usable rows", given=f"{rows.dtype} {rows.shape}", allowed="indices")
+    if rows.min() < 0 or rows.max() >= n:
+        raise FttError(
+            f"problem {j} asks for rows that are not there", given=int(rows.max()), allowed=f"0 … {n - 1}"
+        )
+    return rows.astype(np.intp, copy=False)
+
+
+def _check_finite(X: FloatArray, used: IntArray) -> None:
+    # A sum is NaN or infinite when an entry is: one pass without a temporary of the size of X.
+    sums = X.sum(axis=1, dtype=np.float64)[used]
+    bad = used[~np.isfinite(sums)]
+    if bad.size:
+        raise FttError(
+            "features hold NaN or infinity",
+            given=f"{bad.size} rows, the first is {bad[0]}",
+            allowed="finite numbers",
+            hint="drop or repair these rows before probing",
+        )
+
+
+def _check_classes(labels: IntArray, j: int, n_classes: int) -> None:
+    missing = np.flatnonzero(np.bincount(labels, minlength=n_classes) == 0)
+    if n_classes < 2 or missing.size:
+        raise FttError(
+            f"problem {j} does not hold every class, its weights would be infinite",
+            given=f"classes {np.unique(labels).tolist()}",
+            allowed=f"at least two classes, all of 0 … {max(n_classes, 2) - 1}",
+            hint="use more rows, or merge rare classes",
+        )
+
+
+def mean_gradient(problems: Problems, j: int, coef: FloatArray, intercept: FloatArray) -> float:
+    """The largest entry of the gradient of problem j's mean objective at one solution, in float64.
+
+    Parameters
+    ----------
+    problems : Problems
+    j : int
+    coef : array (K', d)
+    intercept : array (K',)
+    """
+    rows = problems.rows[j]
+    A, labels = problems.X[rows].astype(np.float64), problems.y[rows]
+    scores = A @ coef.T + intercept
+    if problems.n_classes == 2:
+        residual = 0.5 * (1 + np.tanh(scores / 2)) - labels[:, None]
+    else:
+        scores -= scores.max(axis=1, keepdims=True)
+        np.exp(scores, out=scores)
+        residual = scores / scores.sum(axis=1, keepdims=True) - np.eye(problems.n_classes)[labels]
+    slope = residual.T @ A / len(rows) + coef / (problems.C[j] * len(rows))
+    return float(max(np.abs(slope).max(), np.abs(residual.mean(axis=0)).max()))

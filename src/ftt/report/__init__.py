@@ -1,0 +1,1 @@
+"""What people look at: tables, charts, the page and the card."""

@@ -1,0 +1,48 @@
+"""What comes in: GroupedData, and everything that makes one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from ftt import registry
+from ftt.data.dataset import Dataset
+from ftt.data.grouped import DatasetInfo, Fittable, GroupedData, HeldOut, Split
+from ftt.data.inputs import ArrayInputs, Inputs
+from ftt.data.places import Places
+from ftt.params import Json
+
+__all__ = [
+    "ArrayInputs",
+    "Dataset",
+    "DatasetInfo",
+    "Fittable",
+    "GroupedData",
+    "HeldOut",
+    "Inputs",
+    "Places",
+    "Split",
+    "load",
+]
+
+
+def load(name: str, *, cache: Path | None = None, root: Path | None = None, **options: Json) -> GroupedData:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        A name of `ftt ls datasets`.
+    cache, root : Path, optional
+        Where fetched and placed files are; default ``FTT_CACHE`` and ``FTT_DATA``.
+    **options
+        The data set's own parameters, such as ``core_noise=0.2`` and ``seed=0``.
+
+    Examples
+    --------
+    >>> data = load("digits", core_noise=0.2, spurious_noise=0.0, seed=0)
+    >>> data.counts("train").tolist()
+    [[320, 0], [0, 320]]
+    """
+    dataset = cast(Dataset, registry.DATASETS.build({"name": name, **options}))
+    return dataset.load(Places.from_environment(cache, root))

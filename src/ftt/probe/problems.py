@@ -47,7 +47,7 @@ class Fits:
 
 @dataclass(frozen=True)
 class Problems:
-    """J checked problems over one matrix.
+    """J checked problems over one matrix, of which every row is used.
 
     Attributes
     ----------
@@ -67,6 +67,12 @@ class Problems:
     n_classes: int
 
     @property
+    def penalty(self) -> NDArray[np.float64]:
+        """Weight of ½‖w‖² in the mean objective of each problem, 1/(C·n)."""
+        sizes = np.array([len(subset) for subset in self.rows], dtype=np.float64)
+        return np.reciprocal(self.C * sizes)
+
+    @property
     def outputs(self) -> int:
         """Linear functions per problem: one for two classes, as in scikit-learn."""
         return 1 if self.n_classes == 2 else self.n_classes
@@ -77,7 +83,7 @@ def check_problems(
 ) -> Problems:
     """Refuse what no solver can answer, and bring the rest to one form.
 
-    Only rows that some problem uses are looked at: a NaN elsewhere is none of our business.
+    Rows that no problem uses are left out, so that nothing that follows can depend on them.
     """
     features, labels = np.asarray(X), np.asarray(y)
     if features.dtype not in (np.float32, np.float64):
@@ -96,13 +102,18 @@ def check_problems(
     if not (np.isfinite(strengths).all() and (strengths > 0).all()):
         raise FttError("C is outside its range", given=strengths.tolist(), allowed="0 < C")
     subsets = tuple(_check_rows(np.asarray(subset), j, len(features)) for j, subset in enumerate(rows))
-    used = np.unique(np.concatenate(subsets))
+    present = np.zeros(len(features), dtype=bool)
+    for subset in subsets:
+        present[subset] = True
+    used = np.flatnonzero(present)
+    if len(used) < len(features):
+        position = np.cumsum(present) - 1
+        features, labels = features[used], labels[used]
+        subsets = tuple(position[subset] for subset in subsets)
     _check_finite(features, used)
-    classes = int(labels[used].max()) + 1 if n_classes is None else n_classes
-    if labels[used].min() < 0 or labels[used].max() >= classes:
-        raise FttError(
-            "a label is outside the classes", given=np.unique(labels[used]), allowed=f"0 … {classes - 1}"
-        )
+    classes = int(labels.max()) + 1 if n_classes is None else n_classes
+    if labels.min() < 0 or labels.max() >= classes:
+        raise FttError("a label is outside the classes", given=np.unique(labels), allowed=f"0 … {classes - 1}")
     for j, subset in enumerate(subsets):
         _check_classes(labels[subset], j, classes)
     return Problems(features, labels, subsets, strengths, classes)
@@ -112,19 +123,18 @@ def _check_rows(rows: IntArray, j: int, n: int) -> IntArray:
     if rows.ndim != 1 or rows.size == 0 or not np.issubdtype(rows.dtype, np.integer):
         raise FttError(f"problem {j} has no usable rows", given=f"{rows.dtype} {rows.shape}", allowed="indices")
     if rows.min() < 0 or rows.max() >= n:
-        raise FttError(
-            f"problem {j} asks for rows that are not there", given=int(rows.max()), allowed=f"0 … {n - 1}"
-        )
+        raise FttError(f"problem {j} asks for rows that are not there", given=int(rows.max()), allowed=f"0 … {n - 1}")
     return rows.astype(np.intp, copy=False)
 
 
-def _check_finite(X: FloatArray, used: IntArray) -> None:
-    # A sum is NaN or infinite when an entry is: one pass without a temporary of the size of X.
-    sums = X.sum(axis=1, dtype=np.float64)[used]
-    bad = used[~np.isfinite(sums)]
+def _check_finite(X: FloatArray, names: IntArray) -> None:
+    with np.errstate(invalid="ignore"):
+        largest = np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)
+    # Written so that NaN fails too. Beyond the bound squares overflow even in double precision.
+    bad = names[~(largest <= 1e100)]
     if bad.size:
         raise FttError(
-            "features hold NaN or infinity",
+            "features hold NaN, infinity or numbers beyond all measure",
             given=f"{bad.size} rows, the first is {bad[0]}",
             allowed="finite numbers",
             hint="drop or repair these rows before probing",

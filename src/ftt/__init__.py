@@ -1,5 +1,67 @@
-"""Freeze then Train: representation learning that survives spurious correlations and label noise."""
+"""Freeze then Train: representation learning that survives spurious correlations and label noise.
+
+The public names are imported when first used, so that ``import ftt`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ftt.version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from ftt.data import GroupedData, load
+    from ftt.errors import FttError
+    from ftt.freeze.pca import PCA
+    from ftt.methods.erm import ERM
+    from ftt.metrics import GroupReport, group_report
+    from ftt.probe import DFRProbe
+    from ftt.spec import Probing, Spec, Training
+    from ftt.train import FreezeThenTrain, Recipe, fit
+
+_HOMES = {
+    "DFRProbe": "ftt.probe",
+    "ERM": "ftt.methods.erm",
+    "FreezeThenTrain": "ftt.train",
+    "FttError": "ftt.errors",
+    "GroupReport": "ftt.metrics",
+    "GroupedData": "ftt.data",
+    "PCA": "ftt.freeze.pca",
+    "Probing": "ftt.spec",
+    "Recipe": "ftt.train",
+    "Spec": "ftt.spec",
+    "Training": "ftt.spec",
+    "fit": "ftt.train",
+    "group_report": "ftt.metrics",
+    "load": "ftt.data",
+}
+
+__all__ = [
+    "ERM",
+    "PCA",
+    "DFRProbe",
+    "FreezeThenTrain",
+    "FttError",
+    "GroupReport",
+    "GroupedData",
+    "Probing",
+    "Recipe",
+    "Spec",
+    "Training",
+    "__version__",
+    "fit",
+    "group_report",
+    "load",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ftt' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -89,26 +89,20 @@ class Spec:
     @property
     def key(self) -> str:
         """SHA-256 of everything above and of the format version."""
-        return digest(FORMAT, {**self.training_identity(), "probe": self.probe.identity()})
-
-    @property
-    def training_key(self) -> str:
-        """The key of the trained model, which every way of probing it shares."""
-        return digest(FORMAT, self.training_identity())
-
-    @property
-    def run_id(self) -> str:
-        """The first sixteen digits of the key: what people type."""
-        return self.key[:16]
-
-    def training_identity(self) -> dict[str, Json]:
         # Without a method nothing is optimised, so neither the optimiser's settings nor the seed can matter.
         trained = self.method is not None
-        return {
+        identity = {
             "data": self.data.identity(),
             "backbone": self.backbone,
             "freeze": self.freeze.identity() if self.freeze else None,
             "method": self.method.identity() if self.method else None,
             "train": self.train.identity() if trained else None,
             "seed": self.seed if trained else None,
+            "probe": self.probe.identity(),
         }
+        return digest(FORMAT, identity)
+
+    @property
+    def run_id(self) -> str:
+        """The first sixteen digits of the key: what people type."""
+        return self.key[:16]

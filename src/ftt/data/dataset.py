@@ -17,6 +17,7 @@ from ftt.data.pairing import Pairs
 from ftt.data.places import Places
 from ftt.errors import FttError
 from ftt.params import Configurable
+from ftt.spec import Training
 
 IntArray = npt.NDArray[np.int64]
 
@@ -25,11 +26,13 @@ IntArray = npt.NDArray[np.int64]
 class Dataset(Configurable, ABC):
     """A data set: its parameters are its fields, `load` makes the arrays.
 
-    A subclass is a frozen dataclass with `name`, `info` and `default_backbone`.
+    A subclass is a frozen dataclass with `name`, `info`, `default_backbone` and `default_training` (a setting that
+    two CPU cores can bear).
     """
 
     info: ClassVar[DatasetInfo]
     default_backbone: ClassVar[str] = "lite0"
+    default_training: ClassVar[Training] = Training()
 
     @classmethod
     def collections(cls) -> tuple[Collection, ...]:

@@ -44,7 +44,7 @@ class Manifest(OwnData):
             return None
         # Size and time of the images stand for their content: hashing a million files to name a run is too slow.
         images = [
-            [str(path), path.stat().st_size, path.stat().st_mtime_ns]
+            [path.stat().st_size, path.stat().st_mtime_ns]
             for path in self._paths(table, read_columns(table))
             if path.is_file()
         ]

@@ -1,1 +1,5 @@
-"""The unsupervised stage: features in, a frozen projection out."""
+"""The unsupervised stage: which directions of the initial features are kept and never touched again."""
+
+from ftt.freeze.base import Basis, Freezer, Projection
+
+__all__ = ["Basis", "Freezer", "Projection"]

@@ -1,1 +1,5 @@
-"""Last-layer retraining on a target split."""
+"""Probing: many small logistic regressions, and the protocol that averages them."""
+
+from ftt.probe.dfr import DFRProbe
+
+__all__ = ["DFRProbe"]

@@ -1,0 +1,39 @@
+# Each target sets up what it needs: a virtual environment with pinned versions, then data.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Tests run in two processes with one thread each: many small jobs, no fight over cores.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+
+.PHONY: demo test test-fast lint bench bench-quick clean
+
+demo: $(READY)
+	$(BIN)/ftt demo
+
+test: $(READY)
+	$(ONE_THREAD) $(BIN)/pytest -n 2
+
+test-fast: $(READY)
+	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "not slow and not data and not ray and not browser"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.harness
+
+bench-quick: $(READY)
+	$(ONE_THREAD) $(BIN)/python -m benchmarks.harness --quick
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing pinned versions into $(VENV) (once; a few minutes)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $(READY)
+
+clean:
+	rm -rf $(VENV) ftt-home build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

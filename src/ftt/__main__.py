@@ -1,0 +1,5 @@
+"""python -m ftt"""
+
+from ftt.cli import main
+
+main()

@@ -1,0 +1,70 @@
+"""The contract of a backbone: inputs in, features (n, m) out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from ftt.data.inputs import Inputs, Kind
+from ftt.errors import FttError
+
+
+class Backbone(nn.Module, ABC):
+    """x → φ(x).
+
+    Attributes
+    ----------
+    accepts : tuple of str
+        The kinds of inputs it takes ("images", "features").
+    num_features : int
+        m, the width of φ(x).
+    weights_id : str
+        Name and checksum of the weights: part of the key of everything computed from the features.
+    """
+
+    accepts: ClassVar[tuple[Kind, ...]]
+    num_features: int
+    weights_id: str
+
+    @classmethod
+    def create(cls, member: str, inputs: Inputs) -> Self:
+        """The backbone for these inputs; `member` is what follows the colon of ``family:member``."""
+        if member:
+            raise FttError(f"the backbone {cls.__name__.lower()!r} has no members", given=member, allowed="no colon")
+        return cls()
+
+    @abstractmethod
+    def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
+        """A batch as read from `Inputs`, as the tensor `forward` takes; deterministic."""
+
+    @abstractmethod
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, m) features of prepared inputs."""
+
+    def check(self, inputs: Inputs) -> None:
+        """Refuse inputs of a kind this backbone cannot take."""
+        if inputs.kind not in self.accepts:
+            raise FttError(
+                f"the backbone {self.weights_id.partition('@')[0]!r} cannot take {inputs.kind}",
+                given=inputs.kind,
+                allowed=", ".join(self.accepts),
+                hint="use --backbone identity for features, lite0 for images",
+            )
+
+
+def images_to_tensor(batch: npt.NDArray[Any], mean: float, std: float, smallest: int) -> Tensor:
+    """(n, H, W, C) uint8 → (n, 3, H, W) float32 in channels_last, normalised; tiny images are enlarged.
+
+    channels_last is where the depthwise convolutions of small networks are twice as fast on a CPU.
+    """
+    x = torch.from_numpy(batch).permute(0, 3, 1, 2).to(torch.float32).mul_(1 / (255 * std)).sub_(mean / std)
+    if x.shape[1] == 1:
+        x = x.expand(-1, 3, -1, -1)
+    short = min(x.shape[2:])
+    if short < smallest:
+        x = nn.functional.interpolate(x, scale_factor=-(-smallest // short), mode="bilinear", align_corners=False)
+    return x.contiguous(memory_format=torch.channels_last)

@@ -1,0 +1,89 @@
+"""ftt doctor: is this machine ready?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json
+
+PACKAGES = ("torch", "torchvision", "timm", "lightning-fabric", "numpy", "scipy", "scikit-learn", "duckdb", "altair")
+
+
+def doctor(json: JsonFlag = False, home: HomeFlag = None, cache: CacheFlag = None, data: DataFlag = None) -> None:
+    """Check versions, threads, torch and torchvision builds, data and disk."""
+    findings = _examine(home, cache, data)
+    if json:
+        print_json(findings)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in findings.items():
+        text = "\n".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
+        table.add_row(name, text)
+    Console().print(table)
+
+
+def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
+    import platform
+    import shutil
+    from importlib.metadata import PackageNotFoundError, version
+
+    import torch
+    from threadpoolctl import threadpool_info
+
+    from ftt import registry, threads
+    from ftt.backbones.torchvision_guard import ensure_torchvision_imports
+    from ftt.data import Places
+    from ftt.store import Home
+    from ftt.version import __version__
+
+    def version_of(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "not installed"
+
+    import numpy  # noqa: F401 (loads the BLAS that threadpool_info looks at)
+
+    guarded = ensure_torchvision_imports()
+    places, kept = Places.from_environment(cache, data), Home.from_environment(home)
+    found = {
+        name: "embedded or yours"
+        if not parts
+        else "here"
+        if all(p.found(places) for p in parts)
+        else f"ftt data get {name}"
+        for name in registry.DATASETS.entries()
+        for parts in [registry.DATASETS.get(name).collections()]
+    }
+    pools = {f"{pool['internal_api']} ({pool['prefix']})": pool["num_threads"] for pool in threadpool_info()}
+    disk = {
+        str(place): f"{shutil.disk_usage(_existing(place)).free / 1e9:.0f} GB free"
+        for place in (kept.root, places.cache)
+    }
+    return {
+        "ftt": __version__,
+        "python": platform.python_version(),
+        "versions": {package: version_of(package) for package in PACKAGES},
+        "cores": threads.available(),
+        "threads": {"torch": torch.get_num_threads(), **pools},
+        "device": "CUDA" if torch.cuda.is_available() else "MPS" if torch.backends.mps.is_available() else "CPU",
+        "torchvision": "a CUDA build beside a CPU build of torch: its missing operators are declared, images work"
+        if guarded
+        else "matches torch",
+        "data": found,
+        "folders": {"home": str(kept.root), "cache": str(places.cache), "data": str(places.data or "not set")},
+        "disk": disk,
+    }
+
+
+def _existing(path: Any) -> Any:
+    """The path or the nearest folder above it that exists."""
+    path = path.absolute()
+    while not path.exists():
+        path = path.parent
+    return path

@@ -1,0 +1,97 @@
+"""ftt run: one Spec from the command line."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, ThreadsFlag, print_json
+
+EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+def run(
+    context: typer.Context,
+    dataset: Annotated[str, typer.Argument(help="a name of: ftt ls datasets")],
+    recipe: Annotated[str, typer.Option(help="a name of: ftt ls recipes")] = "ftt",
+    p: Annotated[float | None, typer.Option(help="share of the features that is frozen, 0..1")] = None,
+    freeze: Annotated[str | None, typer.Option(help="another freezer: ftt ls freezers")] = None,
+    method: Annotated[str | None, typer.Option(help="another method: ftt ls methods")] = None,
+    backbone: Annotated[str | None, typer.Option(help="a name of: ftt ls backbones")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="seed of noise and of training")] = 0,
+    flags: Annotated[bool, typer.Option("--flags", help="list every other flag with its range, and stop")] = False,
+    json: JsonFlag = False,
+    threads: ThreadsFlag = None,
+    home: HomeFlag = None,
+    cache: CacheFlag = None,
+    data: DataFlag = None,
+) -> None:
+    """Run one experiment: noise, features, freeze, train, probe, evaluate.
+
+    Every parameter of the data set, training, probing, freezer and method is a flag too, for example
+    --core-noise 0.2 --spurious-noise 0 --epochs 6; --flags lists them.
+    """
+    from ftt import registry
+    from ftt import threads as pools
+    from ftt.cli.flags import parse, rows
+    from ftt.cli.screen import watched
+    from ftt.data import Places
+    from ftt.spec import Probing, Spec, Training
+    from ftt.store import Home
+    from ftt.train import preset
+
+    chosen = preset(recipe, p=p, freeze=freeze, method=method)
+    source = registry.DATASETS.get(dataset)
+    sources: dict[str, Any] = {"data": source, "train": Training, "probe": Probing}
+    if chosen.method is not None:
+        sources["method"] = type(chosen.method)
+    if chosen.freeze is not None:
+        sources["freeze"] = type(chosen.freeze)
+    if flags:
+        _print_flags(rows(sources))
+        return
+    given = parse(context.args, sources)
+    if "seed" not in given["data"]:
+        given["data"]["seed"] = seed
+    spec = Spec(
+        data=source.from_options(given["data"]),
+        backbone=backbone or source.default_backbone,
+        freeze=chosen.freeze.replace(**given["freeze"]) if chosen.freeze else None,
+        method=chosen.method.replace(**given["method"]) if chosen.method else None,
+        train=source.default_training.replace(**given["train"]),
+        probe=Probing.from_options(given["probe"]),
+        seed=seed,
+    )
+    registry.BACKBONES.get(spec.backbone)
+    from ftt.experiments.runner import run as run_spec
+
+    with watched(), pools.limited_to(threads or pools.available()):
+        result = run_spec(spec, Home.from_environment(home), Places.from_environment(cache, data))
+    if json:
+        print_json(result)
+    else:
+        _print_result(result)
+
+
+def _print_flags(rows: list[tuple[str, str, str, str, str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("of", "flag", "default", "range", "what it is", box=None, header_style="bold")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def _print_result(result: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from ftt.report.tables import result_table
+
+    console = Console()
+    console.print(result_table(result))
+    where = "from the store" if result["from_store"] else f"took {sum(result['seconds'].values()):.0f} s"
+    console.print(f"run {result['run_id']} · C = {result['probe']['C']:g} · {where}", style="dim", highlight=False)
+    for complaint in result["probe"]["warnings"]:
+        console.print(f"note: {complaint}", style="yellow", highlight=False)

@@ -1,0 +1,1 @@
+"""Runs, and lists of runs with a name."""

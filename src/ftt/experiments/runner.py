@@ -1,0 +1,106 @@
+"""Spec in, result out: the whole pipeline once, or the stored result of an earlier time."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from typing import TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from ftt.data import Dataset, GroupedData, Places
+from ftt.experiments.overview import noises
+from ftt.freeze.base import Freezer
+from ftt.methods.base import Method
+from ftt.metrics import group_report
+from ftt.params import Json
+from ftt.probe.dfr import DFRProbe
+from ftt.progress import say
+from ftt.spec import FORMAT, Spec
+from ftt.store import Home
+from ftt.train import Recipe, fit
+from ftt.train.checkpoint import CheckpointFile
+from ftt.version import __version__
+
+T = TypeVar("T")
+
+
+def run(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
+    """Run a Spec, or return what running it gave before.
+
+    The result is plain JSON; ``from_store`` says which of the two happened.
+    """
+    if (found := home.runs.find(spec)) is not None:
+        return {**found, "from_store": True}
+    with home.runs.begin(spec):
+        # Whoever held the lock before may have finished it.
+        if (found := home.runs.find(spec)) is not None:
+            return {**found, "from_store": True}
+        result = _compute(spec, home, places)
+        home.runs.finish(spec, result)
+    return {**result, "from_store": False}
+
+
+def _compute(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
+    seconds: dict[str, float] = {}
+    data = _timed(seconds, "data", lambda: cast(Dataset, spec.data).load(places))
+    recipe = Recipe(cast(Freezer | None, spec.freeze), cast(Method | None, spec.method))
+    model = _timed(
+        seconds,
+        "fit",
+        lambda: fit(
+            data,
+            recipe,
+            spec.backbone,
+            training=spec.train,
+            seed=spec.seed,
+            cache=home.artifacts,
+            checkpoints=lambda key: CheckpointFile(home.checkpoint_folder(key)),
+        ),
+    )
+    phi = _timed(seconds, "transform", lambda: model.transform(data["val"]))
+    probe, complaints = _timed(seconds, "probe", lambda: _probe(spec, phi, data))
+    report = group_report(probe, model, data["test"])
+    return {
+        "run_id": spec.run_id,
+        "key": spec.key,
+        "format": FORMAT,
+        "version": __version__,
+        "spec": spec.describe(),
+        **report.to_json(),
+        "probe": {
+            "C": probe.C_,
+            "at_edge": probe.at_edge_,
+            "converged": probe.converged_,
+            "worst_by_C": {f"{C:g}": score for C, score in probe.worst_by_C_.items()},
+            "dims": int(phi.shape[1]),
+            "warnings": complaints,
+        },
+        "explained_variance": model.projection.explained if model.projection else None,
+        "noise": noises(data, "train"),
+        "train_log": model.log,
+        "seconds": seconds,
+    }
+
+
+def _probe(spec: Spec, phi: npt.NDArray[np.float32], data: GroupedData) -> tuple[DFRProbe, list[str]]:
+    settings = spec.probe
+    probe = DFRProbe(settings.grid, settings.repeats, settings.averages, random_state=settings.seed)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        probe.fit(phi, data["val"].y, attribute=data["val"].a)
+    complaints = [str(warning.message) for warning in caught]
+    if probe.at_edge_:
+        complaints.append(f"C = {probe.C_:g} is the smallest of the grid; a smaller one may be better")
+    for complaint in complaints:
+        say(complaint)
+    return probe, complaints
+
+
+def _timed(seconds: dict[str, float], stage: str, work: Callable[[], T]) -> T:
+    start = time.perf_counter()
+    out = work()
+    seconds[stage] = round(time.perf_counter() - start, 3)
+    return out

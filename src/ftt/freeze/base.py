@@ -1,0 +1,99 @@
+"""The contract of a freezer: features in, an ordered basis out; it never sees a label or an attribute."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ftt.params import Configurable, Json, param
+
+FloatArray = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The frozen map φ ↦ φ·weight + bias.
+
+    Attributes
+    ----------
+    weight : (m, k) float32
+        W_ul of Algorithm 1.
+    bias : (k,) float32
+        −mean·W_ul.
+    explained : float
+        Share of the variance of φ that the k directions keep.
+    """
+
+    weight: FloatArray
+    bias: FloatArray
+    explained: float
+
+    def __call__(self, phi: FloatArray) -> FloatArray:
+        """(n, k) frozen features of (n, m) features."""
+        return phi @ self.weight + self.bias
+
+
+@dataclass(frozen=True)
+class Basis:
+    """All directions a freezer found, best first; every p takes a prefix of it, so one fit serves all p.
+
+    Attributes
+    ----------
+    weight : (m, m) float32
+        One direction a column.
+    mean : (m,) float32
+        Mean feature.
+    variance : (m,) float64
+        Variance of φ along each direction.
+    total : float
+        Total variance of φ.
+    """
+
+    weight: FloatArray
+    mean: FloatArray
+    variance: npt.NDArray[np.float64]
+    total: float
+
+    def first(self, k: int) -> Projection:
+        """The projection on the first k directions."""
+        weight = np.ascontiguousarray(self.weight[:, :k])
+        kept = float(self.variance[:k].sum() / self.total) if self.total > 0 else 0.0
+        return Projection(weight, (-self.mean @ weight).astype(np.float32), kept)
+
+    def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
+        return {
+            "weight": self.weight,
+            "mean": self.mean,
+            "variance": self.variance,
+            "total": np.array([self.total], dtype=np.float64),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]]) -> Basis:
+        return cls(arrays["weight"], arrays["mean"], arrays["variance"], float(arrays["total"][0]))
+
+
+@dataclass(frozen=True)
+class Freezer(Configurable, ABC):
+    """The unsupervised stage; p·m of the m features are taken from it and never trained."""
+
+    p: float = param(0.25, help="share of the features that is frozen", low=0, high=1)
+
+    @abstractmethod
+    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
+        """Fit on the features of the training split, batch by batch."""
+
+    def frozen_dims(self, m: int) -> int:
+        """p·m, rounded."""
+        return round(self.p * m)
+
+    def basis_identity(self) -> dict[str, Json]:
+        """What the basis depends on: everything but p."""
+        identity = self.identity()
+        del identity["p"]
+        return identity

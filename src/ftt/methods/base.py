@@ -1,0 +1,55 @@
+"""The contract of a supervised method: a frozen dataclass of hyper-parameters and a loss."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from ftt.params import Configurable
+
+State = dict[str, Tensor]
+"""What a method carries from step to step (group weights, …); it is kept in every checkpoint."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What the network gives for one batch: `logits` (B, K) and the `features` (B, m) the head saw."""
+
+    logits: Tensor
+    features: Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a method may know of one batch: observed labels, attribute, and how far training is.
+
+    `y` (B,) and `a` (B,) are int64; `step` counts optimiser steps from 0 and `epoch` passes over the data.
+    """
+
+    y: Tensor
+    a: Tensor
+    step: int
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a method may know of the data before training: sizes only."""
+
+    n_classes: int
+    n_attributes: int
+
+
+@dataclass(frozen=True)
+class Method(Configurable, ABC):
+    """One loss. No device, optimiser or logging code belongs here."""
+
+    def start(self, task: Task) -> State:
+        """The state before the first step; empty by default."""
+        return {}
+
+    @abstractmethod
+    def loss(self, outputs: Outputs, batch: Batch, state: State) -> Tensor:
+        """The scalar to minimise on this batch; may update `state` in place."""

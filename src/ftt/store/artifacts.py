@@ -1,0 +1,87 @@
+"""Content-addressed artifacts: one safetensors file per (stage, key), written atomically, verified when read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from filelock import FileLock
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from ftt.atomic import replacing
+from ftt.caching import Artifact
+from ftt.params import canonical
+from ftt.progress import say
+
+
+class ArtifactStore:
+    """Artifacts below one folder; safe for many processes: each is made by one and read by all.
+
+    Attributes
+    ----------
+    made : dict of str to int
+        How many artifacts of each stage this object had to make (the others were there).
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.made: dict[str, int] = {}
+
+    def path(self, stage: str, key: str) -> Path:
+        """The file of an artifact, whether it is there or not."""
+        return self.root / stage / key[:2] / f"{key}.safetensors"
+
+    def keep(self, stage: str, key: str, make: Callable[[], Artifact]) -> Artifact:
+        """What is kept under (stage, key); made and kept first if it is not there."""
+        path = self.path(stage, key)
+        if (found := read(path)) is not None:
+            return found
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(path.with_suffix(".lock")):
+            # Whoever held the lock before may have made it.
+            if (found := read(path)) is not None:
+                return found
+            made = make()
+            write(path, made)
+            self.made[stage] = self.made.get(stage, 0) + 1
+            return made
+
+
+def write(path: Path, artifact: Artifact) -> None:
+    """Write an artifact with its notes and its checksum in the header."""
+    arrays = {name: np.ascontiguousarray(value) for name, value in artifact.arrays.items()}
+    header = {"notes": canonical(artifact.notes), "sha256": _digest(arrays)}
+    with replacing(path) as scratch:
+        save_file(arrays, scratch, metadata=header)
+
+
+def read(path: Path) -> Artifact | None:
+    """The artifact, or None where there is none or it is damaged (it is then made again)."""
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="np") as stored:
+            header = stored.metadata()
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        if _digest(arrays) == header["sha256"]:
+            return Artifact(arrays, json.loads(header["notes"]))
+        reason = "its checksum is wrong"
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        reason = str(error)
+    say(f"a stored artifact is damaged and is made again: {path.name} ({reason})")
+    return None
+
+
+def _digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
+    sha = hashlib.sha256()
+    for name in sorted(arrays):
+        value = np.ascontiguousarray(arrays[name])
+        sha.update(f"{name} {value.dtype.str} {value.shape}".encode())
+        sha.update(value.data)
+    return sha.hexdigest()

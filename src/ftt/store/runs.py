@@ -1,0 +1,62 @@
+"""Results of runs: one JSON file each, written atomically, found by key, queried with DuckDB."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ftt.atomic import replacing
+from ftt.params import Json
+from ftt.spec import Spec
+
+
+class RunStore:
+    """One folder per run: ``result.json`` when it is finished, ``spec.json`` from its start on."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def folder(self, spec: Spec) -> Path:
+        return self.root / spec.run_id
+
+    def find(self, spec: Spec) -> dict[str, Json] | None:
+        """The result of this very Spec, if it was run before."""
+        path = self.folder(spec) / "result.json"
+        if not path.is_file():
+            return None
+        result: dict[str, Json] = json.loads(path.read_text())
+        return result if result["key"] == spec.key else None
+
+    def begin(self, spec: Spec) -> FileLock:
+        """Note that the run was asked for; the lock says whether somebody is at it."""
+        write_json(self.folder(spec) / "spec.json", {"key": spec.key, "spec": spec.describe()})
+        return FileLock(self.folder(spec) / "running.lock")
+
+    def finish(self, spec: Spec, result: dict[str, Json]) -> None:
+        write_json(self.folder(spec) / "result.json", result)
+
+    def states(self) -> list[dict[str, Json]]:
+        """Every run by state: done, running or stopped (started, not finished, nobody at it)."""
+        rows = []
+        for path in sorted(self.root.glob("*/spec.json")):
+            spec = json.loads(path.read_text())["spec"]
+            rows.append({"run_id": path.parent.name, "state": _state(path.parent), "spec": spec})
+        return rows
+
+
+def _state(folder: Path) -> str:
+    if (folder / "result.json").is_file():
+        return "done"
+    try:
+        with FileLock(folder / "running.lock", timeout=0):
+            return "stopped"
+    except Timeout:
+        return "running"
+
+
+def write_json(path: Path, content: Json) -> None:
+    """Write a JSON file atomically."""
+    with replacing(path) as scratch:
+        scratch.write_text(json.dumps(content, indent=2, sort_keys=True))

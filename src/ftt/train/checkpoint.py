@@ -1,0 +1,100 @@
+"""Where training stands, as one safetensors file: all tensors, and the position as JSON in its header.
+
+One file is one atomic replacement, so what is read is always a whole checkpoint; the one before is kept in case a
+disk lost the last. The order of the data and every random number are functions of the position (`ftt.train.rng`), so
+no generator state needs keeping.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from ftt.atomic import replacing
+from ftt.progress import say
+
+
+@dataclass
+class Position:
+    """How far training is: finished steps, and the tallies of the epoch under way."""
+
+    epoch: int = 0
+    step_in_epoch: int = 0
+    step: int = 0
+    loss_sum: float = 0.0
+    log: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Tensors by name, and the position they belong to."""
+
+    tensors: dict[str, Tensor]
+    position: Position
+
+
+class CheckpointFile:
+    """The last two snapshots of one training, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.last = folder / "last.safetensors"
+        self.previous = folder / "previous.safetensors"
+
+    def save(self, snapshot: Snapshot) -> None:
+        """The new one becomes the last, the last the one before."""
+        tensors = {name: value.detach().contiguous() for name, value in snapshot.tensors.items()}
+        with replacing(self.last) as scratch:
+            save_file(tensors, scratch, metadata={"position": json.dumps(vars(snapshot.position))})
+            if self.last.exists():
+                self.last.replace(self.previous)
+
+    def load(self) -> Snapshot | None:
+        """The newest snapshot that can be read whole, or None."""
+        for path in (self.last, self.previous):
+            if not path.is_file():
+                continue
+            try:
+                with safe_open(path, framework="pt") as stored:
+                    position = Position(**json.loads(stored.metadata()["position"]))
+                    return Snapshot({name: stored.get_tensor(name) for name in stored.keys()}, position)  # noqa: SIM118
+            except (SafetensorError, json.JSONDecodeError, KeyError, TypeError) as error:
+                say(f"checkpoint {path.name} cannot be read ({error}); trying the one before")
+        return None
+
+    def discard(self) -> None:
+        """Forget: the training is finished and kept elsewhere."""
+        for path in (self.last, self.previous):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            self.last.parent.rmdir()
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The state of an optimiser as named tensors: ``optimizer.<parameter>.<slot>``."""
+    state = optimizer.state_dict()["state"]
+    return {
+        f"optimizer.{index}.{slot}": torch.as_tensor(value)
+        for index, slots in state.items()
+        for slot, value in slots.items()
+        if value is not None
+    }
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
+    """Put the named tensors of `optimizer_tensors` back."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        kind, _, rest = name.partition(".")
+        if kind == "optimizer":
+            index, _, slot = rest.partition(".")
+            state.setdefault(int(index), {})[slot] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -1,0 +1,48 @@
+"""The network of Algorithm 1: a frozen branch, a trained branch, one head on both.
+
+The frozen branch is only a table of numbers here: its features were computed once, with the deterministic transform,
+and are handed in. It therefore has no parameters, gets no gradient and no weight decay, and its BatchNorm never moves.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from ftt.backbones.base import Backbone
+from ftt.train.rng import torch_seeded
+
+
+class TwoBranch(nn.Module):
+    """h([M_ul(x), M_sl(x)·W_sl]).
+
+    Parameters
+    ----------
+    backbone : Backbone
+        M; copied, so that the initial model stays as it is.
+    frozen_dims : int
+        p·m, the width of the frozen features handed to `forward`.
+    n_classes : int
+        K.
+    """
+
+    def __init__(self, backbone: Backbone, frozen_dims: int, n_classes: int) -> None:
+        super().__init__()
+        m = backbone.num_features
+        self.frozen_dims = frozen_dims
+        self.backbone = copy.deepcopy(backbone)
+        self.project = nn.Linear(m, m - frozen_dims)
+        self.head = nn.Linear(m, n_classes)
+
+    def forward(self, x: Tensor, frozen: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (B, K) and features (B, m) of prepared inputs and their (B, p·m) frozen features."""
+        features = torch.cat([frozen, self.project(self.backbone(x))], dim=1)
+        return self.head(features), features
+
+
+def build(backbone: Backbone, frozen_dims: int, n_classes: int, seed: int) -> TwoBranch:
+    """A network whose new layers are initialised from the seed alone."""
+    with torch_seeded(seed, "new layers"):
+        return TwoBranch(backbone, frozen_dims, n_classes)

@@ -1,0 +1,199 @@
+"""First and second moments of features in one pass: memory of the order d², whatever the number of rows.
+
+Rows are gathered into blocks, so that the way they arrive in batches does not show in the result. Each block is
+shifted by one fixed vector near the mean (so that a large offset costs no digits), squared by BLAS `syrk` (half the
+work of a product), and summed in float64. Blocks of float32 rows are squared in float32: a block's rounding is no
+larger than that of the features themselves, and the sum over blocks stays in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+from scipy.linalg.blas import dsyrk, ssyrk
+
+from ftt.errors import FttError
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+
+_BLOCK = 2**24
+"""Numbers in one block: large enough for BLAS to run at full speed, 64 MB in float32."""
+
+
+class Moments:
+    """Count, mean and scatter of rows seen so far.
+
+    Parameters
+    ----------
+    dim : int
+        Number of features d.
+
+    Examples
+    --------
+    >>> seen = Moments(2)
+    >>> seen.add(np.array([[0.0, 1.0], [2.0, 5.0]]))
+    >>> seen.count, seen.mean.tolist(), seen.covariance().tolist()
+    (2, [1.0, 3.0], [[2.0, 4.0], [4.0, 8.0]])
+    """
+
+    def __init__(self, dim: int) -> None:
+        if dim < 1:
+            raise FttError("moments need at least one feature", given=dim, allowed="dim >= 1")
+        self.dim = dim
+        self._rows = max(1, _BLOCK // dim)
+        self._waiting: NDArray[Any] = np.empty((0, dim), dtype=np.float32)
+        self._filled = 0
+        self._summed = 0
+        self._shift: Vector | None = None
+        self._total: Vector = np.zeros(dim)
+        # Only the lower triangle is kept up; column-major is what BLAS adds to without a copy.
+        self._scatter: Matrix = np.zeros((dim, dim), order="F")
+
+    @property
+    def count(self) -> int:
+        """Rows seen."""
+        return self._summed + self._filled
+
+    @property
+    def mean(self) -> Vector:
+        """Mean of the rows, (d,)."""
+        self._flush()
+        return self._origin() + self._total / max(self._summed, 1)
+
+    def add(self, batch: ArrayLike) -> None:
+        """Take in a batch of rows.
+
+        Parameters
+        ----------
+        batch : array (n, d)
+            Of any real type; float32 and below are squared in float32 block by block. Rows with NaN or infinity are
+            refused by number; rows before them in the batch may have been taken in.
+        """
+        rows = np.asarray(batch)
+        if rows.ndim != 2 or rows.shape[1] != self.dim:
+            raise FttError("a batch has the wrong shape", given=rows.shape, allowed=f"(n, {self.dim})")
+        if not (np.issubdtype(rows.dtype, np.number) and np.isrealobj(rows)) and rows.dtype != np.bool_:
+            raise FttError("features must be real numbers", given=rows.dtype, allowed="float32, float64")
+        self._make_room(np.float32 if np.can_cast(rows.dtype, np.float32) else np.float64, len(rows))
+        start = 0
+        while start < len(rows):
+            taken = rows[start : start + self._rows - self._filled]
+            place = self._waiting[self._filled : self._filled + len(taken)]
+            np.copyto(place, taken)
+            _check_finite(place, start)
+            self._filled += len(taken)
+            start += len(taken)
+            if self._filled == self._rows:
+                self._flush()
+
+    def merge(self, other: Moments) -> Moments:
+        """The moments of both together; neither is changed. Exact up to rounding, in any order and grouping."""
+        if other.dim != self.dim:
+            raise FttError("moments of different widths do not merge", given=other.dim, allowed=self.dim)
+        if 0 in (self.count, other.count):
+            return Moments.from_arrays((self if self.count else other).to_arrays())
+        count = self.count + other.count
+        apart = other.mean - self.mean
+        scatter = self._centred_scatter() + other._centred_scatter()
+        scatter += np.outer(apart, apart * (self.count * other.count / count))
+        mean = self.mean + apart * (other.count / count)
+        return Moments.from_arrays({"count": np.array(count), "mean": mean, "scatter": scatter})
+
+    def covariance(self) -> Matrix:
+        """Sample covariance, (d, d), divided by count − 1 as in scikit-learn and `numpy.cov`."""
+        lower = self.lower_covariance()
+        covariance = np.tril(lower)
+        covariance += np.tril(lower, -1).T
+        return covariance
+
+    def lower_covariance(self) -> Matrix:
+        """The covariance in its lower triangle only, column-major: what LAPACK reads. Above it is noise."""
+        if self.count < 2:
+            raise FttError("a covariance needs at least two rows", given=f"{self.count} rows")
+        self._flush()
+        covariance = self._scatter / (self._summed - 1)
+        scaled = self._total / np.sqrt(self._summed * (self._summed - 1.0))
+        covariance -= np.outer(scaled, scaled)
+        return covariance
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything as plain arrays, to be stored or sent."""
+        return {"count": np.array(self.count), "mean": self.mean, "scatter": self._centred_scatter()}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Rebuild what `to_arrays` gave."""
+        if missing := {"count", "mean", "scatter"} - arrays.keys():
+            raise FttError("stored moments are incomplete", given=sorted(arrays), hint=f"missing {sorted(missing)}")
+        mean, scatter = arrays["mean"], arrays["scatter"]
+        if mean.ndim != 1 or scatter.shape != (len(mean), len(mean)):
+            raise FttError("stored moments do not fit together", given=f"mean {mean.shape}, scatter {scatter.shape}")
+        moments = cls(len(mean))
+        moments._summed = int(arrays["count"])
+        moments._shift = np.array(mean, dtype=np.float64) if moments._summed else None
+        moments._scatter = np.array(scatter, dtype=np.float64, order="F")
+        return moments
+
+    def _origin(self) -> Vector:
+        return np.zeros(self.dim) if self._shift is None else self._shift
+
+    def _make_room(self, dtype: DTypeLike, coming: int) -> None:
+        """A buffer of the right type and at least the size these rows need, up to one block."""
+        wanted = min(self._rows, self._filled + coming)
+        if self._waiting.dtype != dtype and self._filled and np.can_cast(dtype, self._waiting.dtype):
+            dtype = self._waiting.dtype
+        if len(self._waiting) >= wanted and self._waiting.dtype == dtype:
+            return
+        grown = np.empty((min(self._rows, max(wanted, 2 * len(self._waiting))), self.dim), dtype=dtype)
+        grown[: self._filled] = self._waiting[: self._filled]
+        self._waiting = grown
+
+    def _flush(self) -> None:
+        """Square the waiting rows and forget them."""
+        if not self._filled:
+            return
+        rows = self._waiting[: self._filled]
+        if self._shift is None:
+            # Rounded to float32, so that both precisions take away the very same vector.
+            with np.errstate(over="ignore"):
+                near = rows.mean(axis=0, dtype=np.float64).astype(np.float32).astype(np.float64)
+            self._shift = np.where(np.isfinite(near), near, 0)
+        rows -= self._shift.astype(rows.dtype)
+        self._total += rows.sum(axis=0, dtype=np.float64)
+        squares = ssyrk(1.0, rows.T, lower=1) if rows.dtype == np.float32 else None
+        if squares is not None and np.isfinite(np.diagonal(squares)).all():
+            self._scatter += squares
+        else:
+            # Wide rows, or squares that only float64 can hold.
+            wide = rows.astype(np.float64, copy=False)
+            self._scatter = dsyrk(1.0, wide.T, beta=1.0, c=self._scatter, lower=1, overwrite_c=1)
+        self._summed += self._filled
+        self._filled = 0
+
+    def _centred_scatter(self) -> Matrix:
+        """Σ (x − mean)(x − mean)ᵀ, both triangles."""
+        self._flush()
+        lower = self._scatter - np.outer(self._total, self._total / max(self._summed, 1))
+        scatter = np.tril(lower)
+        scatter += np.tril(lower, -1).T
+        return scatter
+
+
+def _check_finite(rows: NDArray[Any], start: int) -> None:
+    # One pass: a sum is finite only if every entry is; if it overflowed, the entries are looked at one by one.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(rows.sum()):
+            return
+    bad = start + np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if not len(bad):
+        return
+    raise FttError(
+        "features hold NaN or infinity",
+        given=f"{len(bad)} rows, the first is row {bad[0]} of the batch",
+        allowed="finite numbers",
+        hint="look at the input of that row, and at the backbone's precision",
+    )

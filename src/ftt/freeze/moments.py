@@ -96,12 +96,20 @@ class Moments:
             raise FttError("moments of different widths do not merge", given=other.dim, allowed=self.dim)
         if 0 in (self.count, other.count):
             return Moments.from_arrays((self if self.count else other).to_arrays())
-        count = self.count + other.count
-        apart = other.mean - self.mean
-        scatter = self._centred_scatter() + other._centred_scatter()
-        scatter += np.outer(apart, apart * (self.count * other.count / count))
-        mean = self.mean + apart * (other.count / count)
-        return Moments.from_arrays({"count": np.array(count), "mean": mean, "scatter": scatter})
+        self._flush()
+        other._flush()
+        count, part = self.count + other.count, other.count / (self.count + other.count)
+        # Means are compared shift by shift and rest by rest: as plain sums they would lose the digits of the rest.
+        own, theirs = self._total / self.count, other._total / other.count
+        apart = (other._origin() - self._origin()) + (theirs - own)
+        scatter = self._centred_lower() + other._centred_lower()
+        scatter += np.outer(apart, apart * (self.count * part))
+        shift = self._origin() + (own + apart * part)
+        rest = (self._origin() - shift) + (own + apart * part)
+        scatter += np.outer(rest, rest * count)
+        return Moments.from_arrays(
+            {"count": np.array(count), "shift": shift, "total": rest * count, "scatter": scatter}
+        )
 
     def covariance(self) -> Matrix:
         """Sample covariance, (d, d), divided by count − 1 as in scikit-learn and `numpy.cov`."""
@@ -115,27 +123,37 @@ class Moments:
         if self.count < 2:
             raise FttError("a covariance needs at least two rows", given=f"{self.count} rows")
         self._flush()
-        covariance = self._scatter / (self._summed - 1)
-        scaled = self._total / np.sqrt(self._summed * (self._summed - 1.0))
-        covariance -= np.outer(scaled, scaled)
+        covariance = self._centred_lower()
+        covariance /= self._summed - 1
         return covariance
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything as plain arrays, to be stored or sent."""
-        return {"count": np.array(self.count), "mean": self.mean, "scatter": self._centred_scatter()}
+        """Everything as plain arrays, to be stored or sent.
+
+        `count`, `shift` (d,), and about that shift `total` (d,) and the lower triangle of `scatter` (d, d).
+        """
+        self._flush()
+        return {
+            "count": np.array(self.count),
+            "shift": self._origin().copy(),
+            "total": self._total.copy(),
+            "scatter": np.tril(self._scatter),
+        }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Rebuild what `to_arrays` gave."""
-        if missing := {"count", "mean", "scatter"} - arrays.keys():
+        if missing := {"count", "shift", "total", "scatter"} - arrays.keys():
             raise FttError("stored moments are incomplete", given=sorted(arrays), hint=f"missing {sorted(missing)}")
-        mean, scatter = arrays["mean"], arrays["scatter"]
-        if mean.ndim != 1 or scatter.shape != (len(mean), len(mean)):
-            raise FttError("stored moments do not fit together", given=f"mean {mean.shape}, scatter {scatter.shape}")
-        moments = cls(len(mean))
+        shift, total, scatter = (np.array(arrays[name], dtype=np.float64) for name in ("shift", "total", "scatter"))
+        d = len(shift) if shift.ndim == 1 else -1
+        if total.shape != (d,) or scatter.shape != (d, d):
+            shapes = f"shift {shift.shape}, total {total.shape}, scatter {scatter.shape}"
+            raise FttError("stored moments do not fit together", given=shapes, allowed="(d,), (d,), (d, d)")
+        moments = cls(d)
         moments._summed = int(arrays["count"])
-        moments._shift = np.array(mean, dtype=np.float64) if moments._summed else None
-        moments._scatter = np.array(scatter, dtype=np.float64, order="F")
+        moments._shift = shift if moments._summed else None
+        moments._total, moments._scatter = total, np.asfortranarray(scatter)
         return moments
 
     def _origin(self) -> Vector:
@@ -174,13 +192,9 @@ class Moments:
         self._summed += self._filled
         self._filled = 0
 
-    def _centred_scatter(self) -> Matrix:
-        """Σ (x − mean)(x − mean)ᵀ, both triangles."""
-        self._flush()
-        lower = self._scatter - np.outer(self._total, self._total / max(self._summed, 1))
-        scatter = np.tril(lower)
-        scatter += np.tril(lower, -1).T
-        return scatter
+    def _centred_lower(self) -> Matrix:
+        """Σ (x − mean)(x − mean)ᵀ in its lower triangle."""
+        return self._scatter - np.outer(self._total, self._total / self._summed)
 
 
 def _check_finite(rows: NDArray[Any], start: int) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ftt.errors import FttError
 from ftt.probe.lbfgs import Descent, Table, probabilities
-from ftt.probe.precondition import leading_spectrum
+from ftt.probe.precondition import leading_spectrum, worthwhile
 from ftt.probe.problems import BoolArray, Fits, FloatArray, IntArray, Problems, check_problems
 from ftt.threads import limited_to
 
@@ -106,7 +106,7 @@ def _fit(problems: Problems, tol: float, max_iter: int) -> Fits:
         wide = np.result_type(problems.X.dtype, dtype)
         centred = (problems.X - mean.astype(wide)).astype(dtype, copy=False)
         # Found anew in double precision: features of very unequal scale need directions that are truly orthogonal.
-        spectrum = leading_spectrum(centred)
+        spectrum = leading_spectrum(centred, worthwhile(min(centred.shape), len(pending) * problems.outputs))
         table = Table(centred, mean.astype(dtype), _targets(problems).astype(dtype), spectrum)
         goal = _MARGIN * tol if dtype is np.float64 else max(_MARGIN * tol, reach)
         for batch in _batches(pending, problems.outputs, centred.shape, dtype):

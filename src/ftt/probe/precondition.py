@@ -55,7 +55,7 @@ class Spectrum:
         return solved
 
 
-def leading_spectrum(centred: FloatArray) -> Spectrum:
+def leading_spectrum(centred: FloatArray, keep: int) -> Spectrum:
     """Leading eigenvectors of the covariance of centred rows, by one subspace iteration from a fixed start.
 
     Approximate on purpose: a second iteration costs more than the better directions save.
@@ -64,15 +64,21 @@ def leading_spectrum(centred: FloatArray) -> Spectrum:
     ----------
     centred : array (n, d)
         Rows with their mean taken away.
+    keep : int
+        Directions wanted, at most min(n, d).
     """
     n, d = centred.shape
-    size = min(n, d)
-    keep = min(size, MOST, max(32, size // 8))
-    start = np.random.default_rng(_SEED).standard_normal((n, min(size, keep + _SPARE)), dtype=np.float32)
-    basis = np.linalg.qr(centred.T @ start.astype(centred.dtype))[0]
-    basis = np.linalg.qr(centred.T @ (centred @ basis))[0]
+    width = min(n, d, keep + _SPARE)
+    start = np.random.default_rng(_SEED).standard_normal((n, width), dtype=np.float32)
+    basis = centred.T @ start.astype(centred.dtype)
+    basis = np.linalg.qr(centred.T @ (centred @ np.linalg.qr(basis)[0]))[0]
     scores = centred @ basis
     variances, turn = np.linalg.eigh((scores.T @ scores).astype(np.float64))
     variances = np.maximum(variances[::-1][:keep], 0) / n
     directions = basis @ turn[:, ::-1][:, :keep].astype(centred.dtype)
     return Spectrum(directions, variances.astype(centred.dtype), float(variances[-1]))
+
+
+def worthwhile(size: int, functions: int) -> int:
+    """How many of `size` directions pay for themselves when that many linear functions are to be fitted."""
+    return min(size, MOST, max(32, size // (8 if functions > 64 else 16)))

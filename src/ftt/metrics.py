@@ -38,8 +38,9 @@ class Rate:
         return float(max(0.0, (centre - half) / scale)), float(min(1.0, (centre + half) / scale))
 
     def to_json(self) -> dict[str, Json]:
+        """As plain JSON, which has no NaN: the accuracy of nothing is null."""
         low, high = self.interval()
-        return {"accuracy": self.value, "n": self.n, "low": low, "high": high}
+        return {"accuracy": self.value if self.n else None, "n": self.n, "low": low, "high": high}
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,18 @@ class GroupReport:
 
     def weighted_average(self, weights: dict[tuple[str, str], float]) -> float:
         """Group accuracies averaged with the given weights, such as the training shares (WILDS' adjusted average)."""
-        total = sum(weights.values())
-        return sum(self.by_label_and_attribute[group].value * weight for group, weight in weights.items()) / total
+        used = {group: weight for group, weight in weights.items() if weight}
+        for group, weight in used.items():
+            if group not in self.by_label_and_attribute or not self.by_label_and_attribute[group].n or weight < 0:
+                raise FttError(
+                    f"the group {group} cannot be weighted",
+                    given=f"weight {weight:g}",
+                    allowed="weights above 0 of groups that have rows in this split",
+                )
+        if not used:
+            raise FttError("the weights are all zero", given=weights, allowed="at least one above 0")
+        weighted = sum(self.by_label_and_attribute[group].value * weight for group, weight in used.items())
+        return weighted / sum(used.values())
 
     def to_json(self) -> dict[str, Json]:
         name, rate = self.worst
@@ -125,6 +136,8 @@ def report_groups(
             given=f"{len(predicted)}, {len(truth)}, {len(a)}",
             allowed="one of each per row",
         )
+    if len(truth) == 0:
+        raise FttError("there is nothing to report on", given="no rows", allowed="at least one")
     right = np.asarray(predicted) == truth
 
     def rate(rows: npt.NDArray[np.bool_]) -> Rate:

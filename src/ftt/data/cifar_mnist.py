@@ -44,6 +44,7 @@ CIFAR10 = Collection(
             )
         ),
     ),
+    dataset="dominoes",
 )
 
 _MNIST_ADDRESS = "https://storage.googleapis.com/cvdf-datasets/mnist/"
@@ -84,6 +85,7 @@ MNIST = Collection(
             )
         ),
     ),
+    dataset="dominoes",
 )
 
 

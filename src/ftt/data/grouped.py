@@ -114,14 +114,17 @@ class GroupedData:
 
     def __post_init__(self) -> None:
         n = len(self.inputs)
-        for label, values in (("y", self.y), ("a", self.a), ("split", self.split)):
-            if len(values) != n:
+        rows = {"y": self.y, "a": self.a, "split": self.split, "y_clean": self.y_clean, "ids": self.ids, **self.flipped}
+        for label, values in rows.items():
+            if values is not None and len(values) != n:
                 raise FttError(f"{label} and the inputs differ in length", given=len(values), allowed=n)
         bad = sorted(set(np.unique(self.split)) - set(SPLITS))
         if bad:
             raise unknown("split", bad[0], SPLITS)
         _check_codes("y", self.y, self.info.classes)
         _check_codes("attribute", self.a, self.info.attributes)
+        if self.y_clean is not None:
+            _check_codes("y_clean", self.y_clean, self.info.classes)
         present = np.unique(self.y[self.split == "train"])
         if len(present) < 2:
             raise FttError(

@@ -6,6 +6,7 @@ of rows whose attribute does not follow the observed label. All flips are exact 
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -77,13 +78,16 @@ def flip_by_table(
 
 
 def largest_rate(y: IntArray, a: IntArray) -> float:
-    """The largest core noise at which `flip_by_table` keeps the spurious noise: each half must fit its group."""
+    """The largest core noise, to four decimals, at which each half of the flips fits its group."""
     limits = [0.5]
     for label in (0, 1):
-        total = int((y == label).sum())
-        smallest = min(int(((y == label) & (a == value)).sum()) for value in (0, 1))
-        if total:
-            limits.append(2 * smallest / total)
+        first, second = (int(((y == label) & (a == value)).sum()) for value in (0, 1))
+        # An odd number of flips puts its extra row into the second group.
+        most = min(2 * first + 1, 2 * second)
+        if first + second:
+            # The number of flips is rounded, so a rate just short of the next half still gives `most` of them.
+            exact = (most + 0.49) / (first + second) if most else 0.0
+            limits.append(math.floor(exact * 1e4) / 1e4)
     return min(limits)
 
 

@@ -40,6 +40,12 @@ class OwnData(Dataset):
         y, classes = encode(need(columns, self.label, table, "label"))
         a, attributes = encode(need(columns, self.attribute, table, "attribute"))
         split = parse_split(need(columns, self.split, table, "split"))
+        truth = need(columns, self.clean, table, "clean") if self.clean in columns else None
+        for name, values in ((self.label, y), (self.attribute, a), (self.split, split), (self.clean, truth)):
+            if values is not None and len(values) != len(inputs):
+                raise FttError(
+                    f"column {name!r} and the inputs differ in length", given=len(values), allowed=len(inputs)
+                )
         if len(attributes) < 2:
             raise FttError(
                 "the attribute has one value only, so there are no groups to balance",
@@ -47,7 +53,7 @@ class OwnData(Dataset):
                 allowed="at least two values",
                 hint="name another column with --attribute",
             )
-        clean = encode_like(columns[self.clean], classes, "clean label") if self.clean in columns else None
+        clean = None if truth is None else encode_like(truth, classes, "clean label")
         flipped = np.zeros(len(y), dtype=bool)
         if self.core_noise > 0:
             rng = np.random.default_rng([self.seed, 0x0E11])

@@ -36,6 +36,8 @@ def result_table(result: Mapping[str, Json]) -> Table:
 
 
 def _cells(rate: Mapping[str, Json]) -> tuple[str, str, str]:
+    if not rate["n"]:
+        return "–", "", "0"
     return percent(rate["accuracy"]), f"{percent(rate['low'])} – {percent(rate['high'])}", str(rate["n"])
 
 

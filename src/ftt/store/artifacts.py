@@ -55,7 +55,8 @@ class ArtifactStore:
 
 def write(path: Path, artifact: Artifact) -> None:
     """Write an artifact with its notes and its checksum in the header."""
-    arrays = {name: np.ascontiguousarray(value) for name, value in artifact.arrays.items()}
+    # Unlike `ascontiguousarray` this leaves a single number a single number.
+    arrays = {name: np.asarray(value, order="C") for name, value in artifact.arrays.items()}
     header = {"notes": canonical(artifact.notes), "sha256": _digest(arrays)}
     with replacing(path) as scratch:
         save_file(arrays, scratch, metadata=header)
@@ -81,7 +82,7 @@ def read(path: Path) -> Artifact | None:
 def _digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
     sha = hashlib.sha256()
     for name in sorted(arrays):
-        value = np.ascontiguousarray(arrays[name])
+        value = np.asarray(arrays[name], order="C")
         sha.update(f"{name} {value.dtype.str} {value.shape}".encode())
         sha.update(value.data)
     return sha.hexdigest()

@@ -9,6 +9,7 @@ from filelock import FileLock, Timeout
 
 from ftt.atomic import replacing
 from ftt.params import Json
+from ftt.progress import say
 from ftt.spec import Spec
 
 
@@ -26,8 +27,12 @@ class RunStore:
         path = self.folder(spec) / "result.json"
         if not path.is_file():
             return None
-        result: dict[str, Json] = json.loads(path.read_text())
-        return result if result["key"] == spec.key else None
+        try:
+            result: dict[str, Json] = json.loads(path.read_text())
+            return result if result["key"] == spec.key else None
+        except (ValueError, KeyError, TypeError) as error:
+            say(f"a stored result is damaged and the run is done again: {path} ({error})")
+            return None
 
     def begin(self, spec: Spec) -> FileLock:
         """Note that the run was asked for; the lock says whether somebody is at it."""

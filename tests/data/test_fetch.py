@@ -1,0 +1,241 @@
+"""Fetching: your folder, then the cache, then the sources in order; never a half or a wrong file."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from ftt.data import Places, fetch
+from ftt.data.fetch import Bundle, Collection, RemoteFile, unpack
+from ftt.errors import FttError
+
+CONTENT = b"what was published " * 20_000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+NOWHERE = "http://127.0.0.1:9/"
+
+
+@contextmanager
+def serving(content: bytes, *, cut_after: int | None = None, chunked: bool = False) -> Iterator[str]:
+    """A loopback server of one file; with `cut_after` it hangs up in the middle."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = content[:cut_after]
+            self.send_response(200)
+            if chunked:
+                self.send_header("Transfer-Encoding", "chunked")
+                self.end_headers()
+                self.wfile.write(f"{len(content):x}\r\n".encode() + body)
+            else:
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+    Handler.protocol_version = "HTTP/1.1"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}/file.bin"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def collection(*sources: str, sha256: str = SHA256) -> Collection:
+    return Collection("things", tuple(Bundle((RemoteFile("file.bin", sha256, source),)) for source in sources))
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return Places(cache=tmp_path / "cache", data=tmp_path / "placed")
+
+
+def put(folder: Path, content: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "file.bin").write_bytes(content)
+    return folder / "file.bin"
+
+
+def everything_below(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+
+
+def test_whole_file_is_fetched_verified_and_found_in_the_cache_afterwards(places: Places) -> None:
+    with serving(CONTENT) as address:
+        path = collection(address).obtain(places)["file.bin"]
+    assert path == places.cache / "things" / "file.bin"
+    assert path.read_bytes() == CONTENT
+    assert collection(NOWHERE).found(places)
+    assert collection(NOWHERE).obtain(places)["file.bin"] == path
+    assert everything_below(places.cache) == ["file.bin"]
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["length known", "chunked"])
+def test_connection_that_is_cut_never_gives_the_file_its_name_and_the_next_source_is_tried(
+    places: Places, chunked: bool
+) -> None:
+    with serving(CONTENT, cut_after=1000, chunked=chunked) as broken:
+        with pytest.raises(FttError, match="no source could be reached"):
+            collection(broken).obtain(places)
+        assert everything_below(places.cache) == []
+        with serving(CONTENT) as whole:
+            assert collection(broken, whole).obtain(places)["file.bin"].read_bytes() == CONTENT
+
+
+def test_your_folder_comes_before_the_cache_and_the_cache_before_fetching(places: Places) -> None:
+    assert places.data is not None
+    cached = put(places.cache / "things", CONTENT)
+    assert collection(NOWHERE).obtain(places)["file.bin"] == cached
+    placed = put(places.data / "things", CONTENT)
+    assert collection(NOWHERE).obtain(places)["file.bin"] == placed
+
+
+def test_second_bundle_on_this_machine_comes_before_fetching_the_first(places: Places) -> None:
+    put(places.cache / "things", CONTENT)
+    first = RemoteFile("other.bin", SHA256, NOWHERE)
+    here = Collection("things", (Bundle((first,)), *collection(NOWHERE).bundles))
+    assert list(here.obtain(places)) == ["file.bin"]
+
+
+@pytest.mark.parametrize("where", ["placed", "cache"])
+def test_file_with_a_wrong_checksum_is_refused_with_its_path(places: Places, where: str) -> None:
+    assert places.data is not None
+    path = put((places.data if where == "placed" else places.cache) / "things", b"tampered")
+    with pytest.raises(FttError, match="damaged or tampered") as caught:
+        collection(NOWHERE).obtain(places)
+    assert str(path) in str(caught.value)
+    assert SHA256 in str(caught.value)
+
+
+def test_wrong_file_from_a_source_is_refused_by_its_address_and_not_kept(places: Places) -> None:
+    with serving(b"something else") as address, pytest.raises(FttError, match="damaged or tampered") as caught:
+        collection(address).obtain(places)
+    assert address in str(caught.value)
+    assert everything_below(places.cache) == []
+
+
+def test_missing_npm_means_the_next_source(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    with serving(CONTENT) as address:
+        assert collection("npm:things@1.0.0", address).obtain(places)["file.bin"].read_bytes() == CONTENT
+    with pytest.raises(FttError, match="npm is not installed"):
+        collection("npm:things@1.0.0").obtain(Places(places.cache / "other", None))
+
+
+def test_npm_that_packs_the_file_is_used_and_one_that_fails_means_the_next_source(
+    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    npm = tmp_path / "bin" / "npm"
+    npm.parent.mkdir()
+    (tmp_path / "published").write_bytes(CONTENT)
+    monkeypatch.setattr("shutil.which", lambda _: str(npm))
+    npm.write_text(f"#!/bin/sh\ncp {tmp_path}/published file.bin\n")
+    npm.chmod(0o755)
+    assert collection("npm:things@1.0.0").obtain(places)["file.bin"].read_bytes() == CONTENT
+    npm.write_text("#!/bin/sh\necho 'npm error code E404' >&2\nexit 1\n")
+    other = Places(tmp_path / "other", None)
+    with pytest.raises(FttError, match="E404"):
+        collection("npm:things@1.0.0").obtain(other)
+    with serving(CONTENT) as address:
+        assert collection("npm:things@1.0.0", address).obtain(other)["file.bin"].is_file()
+
+
+def test_nothing_reachable_names_the_files_the_folders_and_the_command(places: Places) -> None:
+    both = Collection("things", collection(NOWHERE).bundles, dataset="dominoes")
+    with pytest.raises(FttError) as caught:
+        both.obtain(places)
+    text = str(caught.value)
+    for part in ("file.bin", str(places.cache / "things"), str(places.data), "ftt data get dominoes", "127.0.0.1:9"):
+        assert part in text
+
+
+def test_offline_asks_nobody(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a source was asked")
+
+    monkeypatch.setattr(fetch, "_download", refuse)
+    with pytest.raises(FttError, match="not on this machine"):
+        collection(NOWHERE).obtain(places, offline=True)
+
+
+def test_the_command_of_the_published_collections_is_a_data_set_that_needs_them() -> None:
+    from ftt import registry
+
+    for name in registry.DATASETS.entries():
+        for part in registry.DATASETS.get(name).collections():
+            asked = registry.DATASETS.get(part.dataset or part.name)
+            assert part.name in [other.name for other in asked.collections()]
+
+
+def member(name: str, *, link: str | None = None, hard: bool = False) -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    if link is not None:
+        info.type, info.linkname = (tarfile.LNKTYPE if hard else tarfile.SYMTYPE), link
+    return info
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        [member("../outside.txt")],
+        [member("good/../../outside.txt")],
+        [member("/tmp/outside.txt")],
+        [member("link", link="../outside.txt")],
+        [member("link", link="/etc/passwd")],
+        [member("link", link="../outside.txt", hard=True)],
+        [member("door", link=".."), member("door/outside.txt")],
+    ],
+    ids=["parent", "parent inside", "absolute", "link out", "absolute link", "hard link", "through a link"],
+)
+def test_member_that_leaves_the_folder_is_refused_and_nothing_is_unpacked(
+    evil: list[tarfile.TarInfo], tmp_path: Path
+) -> None:
+    archive = tmp_path / "evil.tgz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.addfile(member("fine.txt"))
+        for info in evil:
+            tar.addfile(info, io.BytesIO(b""))
+    with pytest.raises(FttError, match=r"evil\.tgz"):
+        unpack(archive, tmp_path / "deep" / "content")
+    assert everything_below(tmp_path) == ["evil.tgz"]
+
+
+def test_unpacking_replaces_what_was_there(tmp_path: Path) -> None:
+    archive = tmp_path / "good.tgz"
+    with tarfile.open(archive, "w:gz") as tar:
+        info = member("sub/file.txt")
+        info.size = 5
+        tar.addfile(info, io.BytesIO(b"whole"))
+    put(tmp_path / "content", b"old")
+    assert (unpack(archive, tmp_path / "content") / "sub" / "file.txt").read_bytes() == b"whole"
+    assert everything_below(tmp_path / "content") == ["file.txt"]
+
+
+def test_damaged_archive_is_an_error_with_its_name(tmp_path: Path) -> None:
+    archive = tmp_path / "broken.tgz"
+    with tarfile.open(archive, "w:gz") as tar:
+        info = member("file.bin")
+        info.size = len(CONTENT)
+        tar.addfile(info, io.BytesIO(CONTENT))
+    whole = archive.read_bytes()
+    for content in (b"not an archive", whole[: len(whole) // 2], whole[:200] + b"\xff" * 50 + whole[250:]):
+        archive.write_bytes(content)
+        with pytest.raises(FttError, match=r"broken\.tgz cannot be unpacked"):
+            unpack(archive, tmp_path / "content")
+        assert not (tmp_path / "content").exists()

@@ -70,10 +70,10 @@ class Embeddings(OwnData):
             features = np.stack([columns[name] for name in numbered], axis=1)
         else:
             raise unknown(f"column in {table.name}", self.features, columns, hint="name it with --features")
-        if features.ndim != 2 or features.dtype.kind not in "fiu":
+        if features.ndim != 2 or features.shape[1] == 0 or features.dtype.kind not in "fiu":
             raise FttError(
                 "features are not a table of numbers",
                 given=f"shape {features.shape}, type {features.dtype}",
-                allowed="(rows, dimensions) of numbers",
+                allowed="(rows, dimensions) of numbers, at least one dimension",
             )
         return np.ascontiguousarray(features, dtype=np.float32)

@@ -46,6 +46,13 @@ class OwnData(Dataset):
                 raise FttError(
                     f"column {name!r} and the inputs differ in length", given=len(values), allowed=len(inputs)
                 )
+        if len(classes) < 2:
+            raise FttError(
+                "the label has one class only, so there is nothing to learn",
+                given=f"column {self.label!r}: {', '.join(classes)}",
+                allowed="at least two classes",
+                hint="name another column with --label",
+            )
         if len(attributes) < 2:
             raise FttError(
                 "the attribute has one value only, so there are no groups to balance",

@@ -1,0 +1,342 @@
+"""Your own data, from every kind of table; and every way it can be wrong is told in words."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from PIL import Image
+
+import ftt
+from ftt.data import GroupedData
+from ftt.data.embeddings import Embeddings
+from ftt.data.manifest import Manifest
+from ftt.errors import FttError
+
+Table = dict[str, Any]
+Writer = Callable[[Path, Table], Path]
+
+
+def table(n: int = 24) -> Table:
+    """Features, string labels, attribute and split of n rows; every group in every split."""
+    rng = np.random.default_rng(0)
+    return {
+        "features": rng.standard_normal((n, 3)).astype(np.float32),
+        "y": np.resize(["cat", "dog"], n),
+        "attribute": np.resize(["day", "day", "night", "night"], n),
+        "split": np.repeat(["train", "val", "test"], n // 3),
+    }
+
+
+def write_npz(folder: Path, columns: Table) -> Path:
+    np.savez(folder / "own.npz", **columns)
+    return folder / "own.npz"
+
+
+def write_npy(folder: Path, columns: Table) -> Path:
+    root = folder / "own"
+    root.mkdir()
+    for name, values in columns.items():
+        np.save(root / f"{name}.npy", values)
+    return root
+
+
+def write_list_column(folder: Path, columns: Table, kind: pa.DataType | None = None) -> Path:
+    lists = pa.array(columns["features"].tolist(), kind or pa.list_(pa.float32()))
+    arrays = {**{name: pa.array(values) for name, values in columns.items() if name != "features"}, "features": lists}
+    pyarrow.parquet.write_table(pa.table(arrays), folder / "own.parquet")
+    return folder / "own.parquet"
+
+
+def write_large_list_column(folder: Path, columns: Table) -> Path:
+    return write_list_column(folder, columns, pa.large_list(pa.float32()))
+
+
+def write_fixed_list_column(folder: Path, columns: Table) -> Path:
+    return write_list_column(folder, columns, pa.list_(pa.float32(), columns["features"].shape[1]))
+
+
+def write_numbered(folder: Path, columns: Table) -> Path:
+    numbered = {f"features_{i}": columns["features"][:, i] for i in reversed(range(columns["features"].shape[1]))}
+    others = {name: values for name, values in columns.items() if name != "features"}
+    pyarrow.parquet.write_table(pa.table({**others, **numbered}), folder / "own.parquet")
+    return folder / "own.parquet"
+
+
+def write_csv(folder: Path, columns: Table) -> Path:
+    pyarrow.csv.write_csv(pa.table(columns), folder / "own.csv")
+    return folder / "own.csv"
+
+
+def write_parquet(folder: Path, columns: Table) -> Path:
+    pyarrow.parquet.write_table(pa.table(columns), folder / "own.parquet")
+    return folder / "own.parquet"
+
+
+def load(path: Path, **options: Any) -> GroupedData:
+    return ftt.load("embeddings", path=str(path), **options)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [write_npz, write_npy, write_list_column, write_large_list_column, write_fixed_list_column, write_numbered],
+)
+def test_embeddings_are_the_same_from_every_kind_of_file(write: Writer, tmp_path: Path) -> None:
+    given = table()
+    data = load(write(tmp_path, given))
+    np.testing.assert_array_equal(data.inputs.read(np.arange(24)), given["features"])
+    assert data.info.classes == ("cat", "dog")
+    assert data.info.attributes == ("day", "night")
+    assert [data.info.classes[code] for code in data.y] == given["y"].tolist()
+    assert [data.info.attributes[code] for code in data.a] == given["attribute"].tolist()
+    assert data.split.tolist() == given["split"].tolist()
+    assert data.y_clean is None
+
+
+def test_more_than_ten_numbered_columns_stay_in_the_order_of_their_numbers(tmp_path: Path) -> None:
+    given = {**table(), "features": np.arange(24 * 12, dtype=np.float32).reshape(24, 12)}
+    data = load(write_numbered(tmp_path, given))
+    np.testing.assert_array_equal(data.inputs.read(np.arange(24)), given["features"])
+
+
+def test_clean_labels_are_used_where_they_are_given(tmp_path: Path) -> None:
+    given = table()
+    data = load(write_npz(tmp_path, {**given, "y_clean": given["y"][::-1]}))
+    assert data.y_clean is not None
+    assert [data.info.classes[code] for code in data.y_clean] == given["y"][::-1].tolist()
+
+
+def test_columns_may_have_other_names_and_splits_other_spellings(tmp_path: Path) -> None:
+    given = table()
+    renamed = {
+        "emb": given["features"].astype(np.float64),
+        "bird": np.resize([3, 7], 24),
+        "place": np.resize([0.0, 0.0, 1.0, 1.0], 24),
+        "part": np.repeat([0, 1, 2], 8),
+    }
+    path = write_npz(tmp_path, renamed)
+    data = load(path, features="emb", label="bird", attribute="place", split="part")
+    assert data.info.classes == ("3", "7")
+    assert data.info.attributes == ("0", "1")
+    assert data.split.tolist() == given["split"].tolist()
+    given["split"] = np.repeat(["Train", "valid", "TEST"], 8)
+    assert load(write_npz(tmp_path, given)).split[8] == "val"
+
+
+def test_core_noise_flips_train_and_val_exactly_and_keeps_the_truth(tmp_path: Path) -> None:
+    path = write_npz(tmp_path, table(120))
+    clean, noisy = load(path), load(path, core_noise=0.2)
+    assert noisy.y_clean is not None
+    assert (noisy.y_clean == clean.y).all()
+    wrong = noisy.y != noisy.y_clean
+    assert [int(wrong[noisy.split == name].sum()) for name in ("train", "val", "test")] == [8, 8, 0]
+    assert (wrong == noisy.flipped["core"]).all()
+
+
+def test_copy_of_the_data_is_the_same_data_and_a_changed_copy_is_not(tmp_path: Path) -> None:
+    given = table()
+    for name in ("one", "two", "three"):
+        (tmp_path / name).mkdir()
+    paths = [write_npy(tmp_path / name, given) for name in ("one", "two")]
+    given["features"][0, 0] += 1
+    paths.append(write_npy(tmp_path / "three", given))
+    one, two, three = (Embeddings(path=str(path)).identity() for path in paths)
+    assert one == two != three
+
+
+def nan_in(given: Table) -> Table:
+    given["features"][[5, 7], 1] = np.nan
+    return given
+
+
+def without(*names: str) -> Callable[[Table], Table]:
+    return lambda given: {name: values for name, values in given.items() if name not in names}
+
+
+def having(**changes: Any) -> Callable[[Table], Table]:
+    return lambda given: {**given, **changes}
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (nan_in, "2 of 24 rows, the first is row 5"),
+        (having(features=np.full((24, 3), np.inf)), "NaN or infinity"),
+        (having(features=np.zeros(24)), r"shape \(24,\)"),
+        (having(features=np.zeros((24, 0))), "not a table of numbers"),
+        (having(features=np.full((24, 3), "x")), "not a table of numbers"),
+        (without("features"), "called 'features'"),
+        (without("y"), "--label"),
+        (without("attribute"), "--attribute"),
+        (without("split"), "--split"),
+        (having(y=np.full(24, "cat")), "one class only"),
+        (having(attribute=np.full(24, "day")), "one value only"),
+        (having(y=np.zeros(20, dtype=int)), "'y' and the inputs differ in length"),
+        (having(y=np.resize([0.0, 1.0, np.nan], 24)), "nan in row 2"),
+        (having(y=np.zeros((24, 2), dtype=int)), "not one value per row"),
+        (having(y_clean=np.full(24, "cow")), "no clean label called 'cow'"),
+        (having(y_clean=np.full(3, "cat")), "'y_clean' and the inputs differ in length"),
+        (having(split=np.full(24, "trainn")), "did you mean 'train'"),
+        (having(y=np.array([{}] * 24, dtype=object)), "pickle"),
+    ],
+)
+def test_bad_embeddings_are_refused_in_words(damage: Callable[[Table], Table], words: str, tmp_path: Path) -> None:
+    path = write_npz(tmp_path, damage(table()))
+    with pytest.raises(FttError, match=words):
+        load(path)
+    with pytest.raises(FttError, match=words):
+        load(path, core_noise=0.1)
+
+
+def test_misspelt_column_suggests_the_one_there_is(tmp_path: Path) -> None:
+    given = table()
+    given["atribute"] = given.pop("attribute")
+    with pytest.raises(FttError, match="did you mean 'atribute'"):
+        load(write_npz(tmp_path, given))
+
+
+def test_infeasible_core_noise_on_own_data_is_refused_with_the_maximum(tmp_path: Path) -> None:
+    given = table()
+    given["attribute"] = np.where(np.arange(24) % 8 == 0, "night", np.resize(["day", "night"], 24))
+    with pytest.raises(FttError, match=r"core_noise <= 0\."):
+        load(write_npz(tmp_path, given), core_noise=0.4)
+
+
+def test_lists_of_different_length_are_refused_even_where_their_sum_would_fit(tmp_path: Path) -> None:
+    given = without("features")(table())
+    lists = [[1.0, 2.0], [3.0], [4.0, 5.0, 6.0]] * 8
+    pyarrow.parquet.write_table(pa.table({**given, "features": lists}), tmp_path / "own.parquet")
+    with pytest.raises(FttError, match="'features' differ in length"):
+        load(tmp_path / "own.parquet")
+
+
+def test_empty_cell_is_named_by_column_and_row(tmp_path: Path) -> None:
+    given = without("features")(table())
+    path = write_parquet(
+        tmp_path, {**given, "y": [None if row == 4 else "cat" for row in range(24)], "path": given["y"]}
+    )
+    with pytest.raises(FttError, match="column 'y' has empty cells") as caught:
+        ftt.load("manifest", path=str(path))
+    assert caught.value.given == "row 4"
+
+
+@pytest.mark.parametrize("name", ["none.npz", "none.parquet", "none"])
+def test_file_that_is_not_there_is_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(FttError, match="no such file"):
+        load(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["own.npz", "own.parquet", "own.csv", "own.npy"])
+def test_file_that_is_garbage_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"\x93\x00PK garbage\n,,,\n")
+    with pytest.raises(FttError):
+        load(tmp_path / name)
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Table:
+    """Twelve PNG and JPEG files of one colour each, and their list."""
+    rng = np.random.default_rng(0)
+    given = {name: values[::2] for name, values in table().items() if name != "features"}
+    names = [f"{row:02d}.{'png' if row % 2 else 'jpg'}" for row in range(12)]
+    (tmp_path / "images").mkdir()
+    for row, name in enumerate(names):
+        size = (40, 24) if row % 3 else (24, 40)
+        Image.new("RGB", size, tuple(rng.integers(0, 256, 3).tolist())).save(tmp_path / "images" / name)
+    given["y"] = np.resize(["cat", "dog"], 12)
+    given["split"] = np.repeat(["train", "val", "test"], 4)
+    return {**given, "path": np.array(names)}
+
+
+@pytest.mark.parametrize("write", [write_csv, write_parquet])
+def test_manifest_reads_real_images_in_order(write: Writer, pictures: Table, tmp_path: Path) -> None:
+    path = write(tmp_path, pictures)
+    data = ftt.load("manifest", path=str(path), image_root=str(tmp_path / "images"), size=16)
+    images = data.inputs.read(np.arange(12))
+    assert images.shape == (12, 16, 16, 3)
+    for row, name in enumerate(pictures["path"]):
+        colour = np.asarray(Image.open(tmp_path / "images" / name).convert("RGB"))[0, 0]
+        assert np.abs(images[row].astype(int) - colour).max() <= 1
+    assert data.info.classes == ("cat", "dog")
+    assert data["val"].inputs.read(np.arange(1)).tolist() == images[4:5].tolist()
+
+
+def test_manifest_paths_start_at_the_table_unless_told_otherwise(pictures: Table, tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "images", pictures)
+    data = ftt.load("manifest", path=str(path), size=16)
+    assert data.inputs.read(np.arange(1)).shape == (1, 16, 16, 3)
+
+
+def read_all(path: Path, root: Path) -> npt.NDArray[Any]:
+    data = ftt.load("manifest", path=str(path), image_root=str(root), size=16)
+    return data.inputs.read(np.arange(len(data)))
+
+
+@pytest.mark.parametrize("keep", [0, 20, 60])
+def test_image_that_cannot_be_decoded_is_named(keep: int, pictures: Table, tmp_path: Path) -> None:
+    for name in ("04.jpg", "05.png"):
+        broken = tmp_path / "images" / name
+        whole = broken.read_bytes()
+        broken.write_bytes(whole[:keep])
+        with pytest.raises(FttError, match=name.replace(".", r"\.")):
+            read_all(write_csv(tmp_path, pictures), tmp_path / "images")
+        broken.write_bytes(whole)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
+def test_damaged_bytes_anywhere_in_an_image_never_end_in_another_error(pictures: Table, tmp_path: Path) -> None:
+    from ftt.data.inputs import decode
+
+    rng = np.random.default_rng(0)
+    for suffix in ("png", "jpg", "gif", "bmp", "tiff", "webp", "ppm"):
+        path = tmp_path / f"fuzz.{suffix}"
+        Image.fromarray(rng.integers(0, 256, (24, 24, 3), dtype=np.uint8)).save(path)
+        whole = path.read_bytes()
+        for _ in range(60):
+            content = bytearray(whole)
+            for place in rng.integers(0, len(content), 6):
+                content[place] = int(rng.integers(0, 256))
+            path.write_bytes(content[: int(rng.integers(1, len(content) + 1))])
+            with contextlib.suppress(FttError):
+                assert decode(path, 16).shape == (16, 16, 3)
+
+
+def test_image_that_is_missing_is_named(pictures: Table, tmp_path: Path) -> None:
+    (tmp_path / "images" / "03.png").unlink()
+    with pytest.raises(FttError, match=r"03\.png"):
+        read_all(write_csv(tmp_path, pictures), tmp_path / "images")
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/passwd"])
+def test_image_path_that_leaves_the_folder_is_refused(name: str, pictures: Table, tmp_path: Path) -> None:
+    pictures["path"] = np.array([*pictures["path"][:-1], name])
+    with pytest.raises(FttError, match="leaves the folder"):
+        read_all(write_csv(tmp_path, pictures), tmp_path / "images")
+
+
+def test_manifest_without_its_path_column_or_folder_is_refused(pictures: Table, tmp_path: Path) -> None:
+    with pytest.raises(FttError, match="--image-root"):
+        read_all(write_csv(tmp_path, pictures), tmp_path / "nothing")
+    with pytest.raises(FttError, match="--image"):
+        read_all(write_csv(tmp_path, without("path")(pictures)), tmp_path / "images")
+
+
+def test_manifest_identity_notices_a_changed_image_and_a_changed_list(pictures: Table, tmp_path: Path) -> None:
+    path = write_csv(tmp_path, pictures)
+    manifest = Manifest(path=str(path), image_root=str(tmp_path / "images"))
+    before = manifest.identity()
+    assert "path" not in before
+    Image.new("RGB", (50, 50)).save(tmp_path / "images" / "00.jpg")
+    changed = manifest.identity()
+    assert changed != before
+    pictures["y"] = pictures["y"][::-1]
+    write_csv(tmp_path, pictures)
+    assert manifest.identity() != changed

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ftt.errors import FttError
@@ -110,11 +110,13 @@ def test_ranges_are_told_in_words() -> None:
     assert told["mode"] == "top, bottom"
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(max_size=5), plain, max_size=5))
 def test_digest_does_not_depend_on_the_order_of_keys(value: dict[str, Any]) -> None:
     assert digest(value) == digest(dict(reversed(list(value.items()))))
 
 
+@settings(deadline=None)
 @given(plain, plain)
 def test_digests_agree_only_where_the_canonical_texts_do(one: Any, other: Any) -> None:
     assert (digest(one) == digest(other)) == (canonical(one) == canonical(other))

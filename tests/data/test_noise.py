@@ -7,7 +7,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ftt.data.noise import core_noise, flip_by_table, flip_exactly, largest_rate, spurious_noise
@@ -31,6 +31,7 @@ def flipped(y: IntArray, mask: npt.NDArray[np.bool_]) -> IntArray:
     return np.where(mask, 1 - y, y)
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 4), max_size=80), rates, seeds)
 def test_every_class_loses_exactly_its_share(labels: list[int], rate: float, seed: int) -> None:
     y = np.array(labels, dtype=np.int64)
@@ -39,6 +40,7 @@ def test_every_class_loses_exactly_its_share(labels: list[int], rate: float, see
         assert mask[y == label].sum() == round(rate * int((y == label).sum()))
 
 
+@settings(deadline=None)
 @given(group_sizes, rates, seeds)
 def test_flip_table_keeps_spurious_noise_or_names_the_largest_noise_that_can(
     sizes: tuple[int, ...], rate: float, seed: int
@@ -57,6 +59,7 @@ def test_flip_table_keeps_spurious_noise_or_names_the_largest_noise_that_can(
     assert drift == wanted[1] % 2 - wanted[0] % 2
 
 
+@settings(deadline=None)
 @given(group_sizes)
 def test_the_largest_rate_is_feasible_and_a_row_more_is_not(sizes: tuple[int, ...]) -> None:
     y, a = rows_of(sizes)
@@ -83,6 +86,7 @@ def test_waterbirds_at_eleven_percent_is_refused_with_the_reason_and_the_maximum
     assert caught.value.allowed == "0 <= core_noise <= 0.1"
 
 
+@settings(deadline=None)
 @given(group_sizes, rates, seeds)
 def test_proportional_policy_takes_the_same_share_of_every_group(
     sizes: tuple[int, ...], rate: float, seed: int

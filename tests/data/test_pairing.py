@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ftt.data.pairing import make_environments, pair_correlated, pair_independent
@@ -17,6 +17,7 @@ seeds = st.integers(0, 2**32 - 1)
 POOL = np.array([0, 1, 1, 0, 1])
 
 
+@settings(deadline=None)
 @given(labels, rates, rates, seeds)
 def test_training_pairs_have_the_exact_core_and_spurious_noise_and_keep_the_masks(
     core_y: IntArray, core_noise: float, spurious_noise: float, seed: int
@@ -34,6 +35,7 @@ def test_training_pairs_have_the_exact_core_and_spurious_noise_and_keep_the_mask
         assert pairs.spurious_flipped[seen].sum() == round(spurious_noise * int(seen.sum()))
 
 
+@settings(deadline=None)
 @given(labels, rates, seeds)
 def test_target_pairs_have_both_attributes_equally_often_in_every_true_class(
     core_y: IntArray, core_noise: float, seed: int

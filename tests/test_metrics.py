@@ -1,0 +1,134 @@
+"""Group accuracies agree with counting by hand and with fairlearn; intervals with Wilson's formula."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from fairlearn.metrics import MetricFrame
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from sklearn.metrics import accuracy_score
+
+from ftt.data import DatasetInfo
+from ftt.errors import FttError
+from ftt.metrics import Rate, report_groups
+from ftt.report.tables import result_table
+
+INFO = DatasetInfo("toy", ("no", "yes", "maybe"), ("left", "right", "never"), "three by three")
+IntArray = npt.NDArray[np.int64]
+
+rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=60)
+
+
+def columns(listed: list[tuple[int, int, int]]) -> tuple[IntArray, IntArray, IntArray]:
+    predicted, truth, a = np.array(listed, dtype=np.int64).T
+    return predicted, truth, a
+
+
+@settings(deadline=None)
+@given(rows)
+def test_worst_and_average_are_what_counting_gives(listed: list[tuple[int, int, int]]) -> None:
+    report = report_groups(*columns(listed), INFO)
+    by_attribute = {}
+    for code, name in enumerate(INFO.attributes):
+        own = [predicted == truth for predicted, truth, a in listed if a == code]
+        if own:
+            by_attribute[name] = sum(own) / len(own)
+    assert report.worst[1].value == min(by_attribute.values())
+    assert by_attribute[report.worst[0]] == min(by_attribute.values())
+    assert report.overall.value == sum(predicted == truth for predicted, truth, _ in listed) / len(listed)
+    finer = {}
+    for y, label in enumerate(INFO.classes):
+        for code, name in enumerate(INFO.attributes):
+            own = [predicted == truth for predicted, truth, a in listed if (truth, a) == (y, code)]
+            if own:
+                finer[label, name] = sum(own) / len(own)
+    assert report.worst_of_label_and_attribute[1].value == min(finer.values())
+
+
+@settings(deadline=None, max_examples=20)
+@given(rows.filter(lambda listed: len(listed) > 1))
+def test_groups_agree_with_fairlearn(listed: list[tuple[int, int, int]]) -> None:
+    predicted, truth, a = columns(listed)
+    frame = MetricFrame(metrics=accuracy_score, y_true=truth, y_pred=predicted, sensitive_features=a)
+    report = report_groups(predicted, truth, a, INFO)
+    assert report.overall.value == pytest.approx(frame.overall)
+    assert report.worst[1].value == pytest.approx(frame.group_min())
+    for code, value in frame.by_group.items():
+        assert report.by_attribute[INFO.attributes[int(code)]].value == pytest.approx(value)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_interval_agrees_with_scipy(counts: tuple[int, int]) -> None:
+    right, n = counts
+    expected = binomtest(right, n).proportion_ci(0.95, method="wilson")
+    assert Rate(right, n).interval() == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_interval_of_eight_in_ten_is_the_textbook_one() -> None:
+    z = 1.959963984540054
+    root = z * math.sqrt(0.8 * 0.2 / 10 + z * z / 400)
+    low, high = Rate(8, 10).interval()
+    assert low == pytest.approx((0.8 + z * z / 20 - root) / (1 + z * z / 10))
+    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
+
+
+def test_interval_is_not_empty_at_the_ends_and_everything_for_nothing() -> None:
+    assert Rate(0, 20).interval()[1] > 0.1
+    assert Rate(20, 20).interval()[0] < 0.9
+    assert Rate(0, 0).interval() == (0.0, 1.0)
+
+
+def test_weighted_average_weighs_groups_not_rows() -> None:
+    predicted, truth, a = np.array([0, 0, 0, 1]), np.array([0, 0, 0, 0]), np.array([0, 0, 0, 1])
+    report = report_groups(predicted, truth, a, INFO)
+    assert report.overall.value == 0.75
+    assert report.weighted_average({("no", "left"): 1.0, ("no", "right"): 3.0}) == 0.25
+    assert report.weighted_average({("no", "left"): 2.0, ("yes", "never"): 0.0}) == 1.0
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [{("yes", "left"): 1.0}, {("no", "left"): -1.0}, {("no", "left"): 0.0}, {}, {("no", "up"): 1.0}],
+    ids=["empty group", "negative", "all zero", "none", "unknown group"],
+)
+def test_weights_without_a_meaning_are_refused(weights: dict[tuple[str, str], float]) -> None:
+    report = report_groups(np.array([0]), np.array([0]), np.array([0]), INFO)
+    with pytest.raises(FttError):
+        report.weighted_average(weights)
+
+
+def test_empty_group_is_neither_worst_nor_nan_in_json() -> None:
+    report = report_groups(np.array([0, 1]), np.array([0, 0]), np.array([0, 1]), INFO)
+    assert report.worst == ("right", Rate(0, 1))
+    text = json.dumps(report.to_json(), allow_nan=False)
+    assert json.loads(text)["by_group"]["never"] == {"accuracy": None, "n": 0, "low": 0.0, "high": 1.0}
+    assert "right" in str(report)
+
+
+def test_result_with_an_empty_group_can_be_printed() -> None:
+    report = report_groups(np.array([0, 1]), np.array([0, 0]), np.array([0, 1]), INFO)
+    spec = {"data": {"name": "toy"}, "backbone": "identity", "freeze": None, "method": None}
+    table = result_table({**report.to_json(), "spec": spec})
+    assert list(table.columns[1].cells)[-1] == "–"
+
+
+def test_report_says_when_labels_are_only_observed() -> None:
+    values = np.array([0, 1]), np.array([0, 1]), np.array([0, 1])
+    assert "observed labels" in str(report_groups(*values, INFO, clean=False))
+    assert report_groups(*values, INFO, clean=False).to_json()["labels"] == "observed"
+    assert report_groups(*values, INFO).to_json()["labels"] == "clean"
+
+
+def test_lengths_that_differ_or_are_zero_are_refused() -> None:
+    with pytest.raises(FttError, match="differ in length"):
+        report_groups(np.array([0]), np.array([0, 1]), np.array([0, 1]), INFO)
+    empty = np.array([], dtype=np.int64)
+    with pytest.raises(FttError, match="nothing to report"):
+        report_groups(empty, empty, empty, INFO)

@@ -11,10 +11,10 @@ from ftt.theory.bounds import (
     theorem_2,
     training_decay,
 )
+from ftt.theory.descent import sgd
 from ftt.theory.flow import Flow, Start, flow, invariant, xavier_start
 from ftt.theory.losses import retrain, retrained_error, spurious_weight, training_error, training_gap
 from ftt.theory.mechanism import Mechanism
-from ftt.theory.sgd import sgd
 from ftt.theory.span import SpanLemma, excluded_eta_core, span_lemma, theorem_3
 
 __all__ = [

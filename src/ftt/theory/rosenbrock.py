@@ -91,7 +91,7 @@ def integrate(
                 )
             landing = t + step >= stop * (1 - 1e-12)
             h = stop - t if landing else step
-            V1, b1, error = _step(D, e, V, b, frozen, h, rtol, atol)
+            V1, b1, error = rodas_step(D, e, V, b, frozen, h, rtol, atol)
             factor = min(6.0, max(0.2, 0.9 * max(error, 1e-8) ** -0.25)) if np.isfinite(error) else 0.1
             if error <= 1:
                 t, V, b = (stop if landing else t + h), V1, b1
@@ -109,7 +109,7 @@ def _first_step(D: Array, e: Array, V: Array, b: Array) -> float:
     return 0.01 / speed
 
 
-def _step(
+def rodas_step(
     D: Array, e: Array, V: Array, b: Array, frozen: int, h: float, rtol: float, atol: float
 ) -> tuple[Array, Array, float]:
     """One step: the new V and b, and the error estimate in units of the tolerance."""

@@ -98,8 +98,16 @@ BACKBONES = Registry(
     "backbone",
     "backbones",
     {
+        "hf": ("ftt.backbones.hf:HuggingFace", "hf:minilm (offline), hf:<folder or name>: text encoders, extra [text]"),
         "identity": ("ftt.backbones.identity:Identity", "the inputs themselves are the features"),
         "lite0": ("ftt.backbones.lite0:Lite0", "EfficientNet-Lite0, ImageNet weights from a pip package"),
+        "mlp": ("ftt.backbones.mlp:Mlp", "a residual hidden layer over features that starts as the identity"),
+        "timm": (
+            "ftt.backbones.timm:Timm",
+            "timm:<any>; timm:resnet18.tv_in1k and timm:resnet50.tv_in1k are the paper's",
+        ),
+        "timm-random": ("ftt.backbones.timm:TimmRandom", "timm-random:<any>: the architecture with random weights"),
+        "tinyconv": ("ftt.backbones.tinyconv:TinyConv", "three random convolutions; tinyconv:<seed>"),
     },
 )
 
@@ -107,7 +115,10 @@ FREEZERS = Registry(
     "freezer",
     "freezers",
     {
+        "contrastive": ("ftt.freeze.contrastive:Contrastive", "learn without labels first, then principal components"),
+        "offdiag": ("ftt.freeze.offdiag:OffDiagonal", "directions in which features vary together"),
         "pca": ("ftt.freeze.pca:PCA", "principal components of the initial features (the paper)"),
+        "random": ("ftt.freeze.random:RandomProjection", "random directions: the control for PCA"),
     },
 )
 
@@ -115,6 +126,10 @@ METHODS = Registry(
     "method",
     "methods",
     {
+        "cvar-dro": ("ftt.methods.cvar_dro:CVaRDRO", "the mean loss of the worst share of a batch"),
         "erm": ("ftt.methods.erm:ERM", "empirical risk minimisation: the mean loss"),
+        "group-dro": ("ftt.methods.group_dro:GroupDRO", "groups with large losses weigh more"),
+        "irm": ("ftt.methods.irm:IRM", "penalty on risks that differ between environments"),
+        "jtt": ("ftt.methods.jtt:JTT", "train, find the errors, train again with them up-weighted"),
     },
 )

@@ -29,8 +29,22 @@ class Training(Configurable):
     lr: float = param(0.01, help="learning rate", low=0, open_low=True)
     momentum: float = param(0.9, help="momentum of SGD", low=0, high=0.9999)
     weight_decay: float = param(1e-3, help="L2 penalty on the trained weights", low=0)
-    drop_after: int | None = param(None, help="multiply lr by drop_factor after this many epochs", low=1)
-    drop_factor: float = param(0.2, help="what lr is multiplied by", low=0, open_low=True)
+    schedule: str = param(
+        "constant",
+        help="learning rate over time: constant, one drop, or a half cosine",
+        choices=("constant", "drop", "cosine"),
+    )
+    drop_after: int = param(50, help="epochs before the drop (schedule drop)", low=1)
+    drop_factor: float = param(0.2, help="what the drop multiplies by (schedule drop)", low=0, open_low=True)
+    augment: str = param(
+        "none",
+        help="random views; frozen features are then computed anew for every view",
+        choices=("none", "crop-flip", "domainbed"),
+    )
+    batchnorm: str = param("train", help="statistics of the trained branch's BatchNorm", choices=("train", "frozen"))
+    precision: str = param(
+        "32-true", help="arithmetic of the forward pass", choices=("32-true", "bf16-mixed", "16-mixed")
+    )
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,9 @@ class Probing(Configurable):
     )
     repeats: int = param(3, help="balanced half-and-half splits that choose C", low=1)
     averages: int = param(10, help="balanced sub-samples whose weights are averaged", low=1)
+    depth: str = param(
+        "projected", help="the trained branch after its last linear layer, or before", choices=("projected", "backbone")
+    )
     seed: int = param(0, help="seed of the sub-samples", low=0)
 
 
@@ -55,6 +72,7 @@ class Spec:
     backbone: str
     freeze: Configurable | None
     method: Configurable | None
+    join: str = "joint"
     train: Training = Training()
     probe: Probing = Probing()
     seed: int = 0
@@ -66,6 +84,7 @@ class Spec:
             "backbone": self.backbone,
             "freeze": self.freeze.describe() if self.freeze else None,
             "method": self.method.describe() if self.method else None,
+            "join": self.join,
             "train": self.train.describe(),
             "probe": self.probe.describe(),
             "seed": self.seed,
@@ -81,6 +100,7 @@ class Spec:
             backbone=text["backbone"],
             freeze=registry.FREEZERS.build(text["freeze"]) if text["freeze"] else None,
             method=registry.METHODS.build(text["method"]) if text["method"] else None,
+            join=text["join"],
             train=Training.from_options(train),
             probe=Probing.from_options(probe),
             seed=text["seed"],
@@ -96,6 +116,7 @@ class Spec:
             "backbone": self.backbone,
             "freeze": self.freeze.identity() if self.freeze else None,
             "method": self.method.identity() if self.method else None,
+            "join": self.join if trained and self.freeze else None,
             "train": self.train.identity() if trained else None,
             "seed": self.seed if trained else None,
             "probe": self.probe.identity(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
@@ -19,7 +20,7 @@ class Backbone(nn.Module, ABC):
     Attributes
     ----------
     accepts : tuple of str
-        The kinds of inputs it takes ("images", "features").
+        The kinds of inputs it takes ("images", "features", "texts").
     num_features : int
         m, the width of φ(x).
     weights_id : str
@@ -52,18 +53,20 @@ class Backbone(nn.Module, ABC):
                 f"the backbone {self.weights_id.partition('@')[0]!r} cannot take {inputs.kind}",
                 given=inputs.kind,
                 allowed=", ".join(self.accepts),
-                hint="use --backbone identity for features, lite0 for images",
+                hint="use --backbone identity for features, lite0 for images, hf:minilm for texts",
             )
 
 
-def images_to_tensor(batch: npt.NDArray[Any], mean: float, std: float, smallest: int) -> Tensor:
-    """(n, H, W, C) uint8 → (n, 3, H, W) float32 in channels_last, normalised; tiny images are enlarged.
+def images_to_tensor(batch: npt.NDArray[Any], mean: Sequence[float], std: Sequence[float], smallest: int) -> Tensor:
+    """(n, H, W, C) on the scale 0–255 → (n, 3, H, W) float32 in channels_last, normalised; tiny images are enlarged.
 
     channels_last is where the depthwise convolutions of small networks are twice as fast on a CPU.
     """
-    x = torch.from_numpy(batch).permute(0, 3, 1, 2).to(torch.float32).mul_(1 / (255 * std)).sub_(mean / std)
+    x = torch.from_numpy(batch).permute(0, 3, 1, 2).to(torch.float32)
     if x.shape[1] == 1:
         x = x.expand(-1, 3, -1, -1)
+    centre, spread = torch.tensor(mean).view(1, 3, 1, 1), torch.tensor(std).view(1, 3, 1, 1)
+    x = (x / 255 - centre) / spread
     short = min(x.shape[2:])
     if short < smallest:
         x = nn.functional.interpolate(x, scale_factor=-(-smallest // short), mode="bilinear", align_corners=False)

@@ -51,7 +51,7 @@ class Lite0(Backbone):
         self.weights_id = f"lite0@{SHA256[:16]}"
 
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
-        return images_to_tensor(batch, mean=0.5, std=0.5, smallest=32)
+        return images_to_tensor(batch, mean=(0.5,) * 3, std=(0.5,) * 3, smallest=32)
 
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.net(x)

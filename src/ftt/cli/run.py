@@ -19,9 +19,13 @@ def run(
     freeze: Annotated[str | None, typer.Option(help="another freezer: ftt ls freezers")] = None,
     method: Annotated[str | None, typer.Option(help="another method: ftt ls methods")] = None,
     backbone: Annotated[str | None, typer.Option(help="a name of: ftt ls backbones")] = None,
+    join: Annotated[str | None, typer.Option(help="where frozen and trained features meet: joint or late")] = None,
     seed: Annotated[int, typer.Option(min=0, help="seed of noise and of training")] = 0,
     flags: Annotated[bool, typer.Option("--flags", help="list every other flag with its range, and stop")] = False,
     json: JsonFlag = False,
+    accelerator: Annotated[str, typer.Option(help="auto, cpu, cuda or mps")] = "auto",
+    devices: Annotated[int, typer.Option(min=1, help="devices per node; several train together")] = 1,
+    nodes: Annotated[int, typer.Option(min=1, help="machines")] = 1,
     threads: ThreadsFlag = None,
     home: HomeFlag = None,
     cache: CacheFlag = None,
@@ -41,7 +45,7 @@ def run(
     from ftt.store import Home
     from ftt.train import preset
 
-    chosen = preset(recipe, p=p, freeze=freeze, method=method)
+    chosen = preset(recipe, p=p, freeze=freeze, method=method, join=join)
     source = registry.DATASETS.get(dataset)
     sources: dict[str, Any] = {"data": source, "train": Training, "probe": Probing}
     if chosen.method is not None:
@@ -59,15 +63,18 @@ def run(
         backbone=backbone or source.default_backbone,
         freeze=chosen.freeze.replace(**given["freeze"]) if chosen.freeze else None,
         method=chosen.method.replace(**given["method"]) if chosen.method else None,
+        join=chosen.join,
         train=source.default_training.replace(**given["train"]),
         probe=Probing.from_options(given["probe"]),
         seed=seed,
     )
     registry.BACKBONES.get(spec.backbone)
     from ftt.experiments.runner import run as run_spec
+    from ftt.train.machine import Machine
 
+    machine = Machine(accelerator, devices, nodes)
     with watched(), pools.limited_to(threads or pools.available()):
-        result = run_spec(spec, Home.from_environment(home), Places.from_environment(cache, data))
+        result = run_spec(spec, Home.from_environment(home), Places.from_environment(cache, data), machine)
     if json:
         print_json(result)
     else:

@@ -8,11 +8,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from ftt.errors import FttError
 
-Kind = Literal["images", "features"]
+Kind = Literal["images", "features", "texts"]
 
 
 class Inputs(Protocol):
@@ -24,7 +24,7 @@ class Inputs(Protocol):
     def __len__(self) -> int: ...
 
     def read(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """The inputs of these rows: images as (n, H, W, C) uint8, features as (n, d) float32."""
+        """These rows: images as (n, H, W, C) uint8, features as (n, d) float32, texts as (n,) str."""
         ...
 
     def take(self, rows: npt.NDArray[np.int64]) -> Inputs:
@@ -58,7 +58,7 @@ class ArrayInputs:
         shape = (len(self.rows), *self.array.shape[1:])
         sha = hashlib.sha256(f"{self.kind} {self.array.dtype.str} {shape}".encode())
         for start in range(0, len(self.rows), 4096):
-            sha.update(np.ascontiguousarray(self.array[self.rows[start : start + 4096]]).data)
+            sha.update(self.array[self.rows[start : start + 4096]].tobytes())
         return sha.hexdigest()
 
 
@@ -94,7 +94,7 @@ def decode(path: Path, size: int) -> npt.NDArray[np.uint8]:
             rgb = image.convert("RGB")
     except FileNotFoundError:
         raise FttError("an image of the list is missing", given=path, allowed="a file that exists") from None
-    except (UnidentifiedImageError, OSError, SyntaxError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
         raise FttError(
             f"an image cannot be decoded: {path.name}",
             given=f"{path} ({error})",

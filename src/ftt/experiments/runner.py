@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from ftt.caching import Cache
 from ftt.data import Dataset, GroupedData, Places
 from ftt.experiments.overview import noises
 from ftt.freeze.base import Freezer
@@ -19,34 +20,39 @@ from ftt.params import Json
 from ftt.probe.dfr import DFRProbe
 from ftt.progress import say
 from ftt.spec import FORMAT, Spec
-from ftt.store import Home
+from ftt.store import Home, ReadOnly
 from ftt.train import Recipe, fit
 from ftt.train.checkpoint import CheckpointFile
+from ftt.train.machine import Machine
 from ftt.version import __version__
 
 T = TypeVar("T")
 
 
-def run(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
+def run(spec: Spec, home: Home, places: Places, machine: Machine | None = None) -> dict[str, Json]:
     """Run a Spec, or return what running it gave before.
 
     The result is plain JSON; ``from_store`` says which of the two happened.
     """
     if (found := home.runs.find(spec)) is not None:
         return {**found, "from_store": True}
+    machine = machine or Machine()
+    if machine.fabric().global_rank > 0:
+        # A helper of a training over several processes: it takes no locks and writes nothing.
+        return {**_compute(spec, home, ReadOnly(home.artifacts), places, machine), "from_store": False}
     with home.runs.begin(spec):
         # Whoever held the lock before may have finished it.
         if (found := home.runs.find(spec)) is not None:
             return {**found, "from_store": True}
-        result = _compute(spec, home, places)
+        result = _compute(spec, home, home.artifacts, places, machine)
         home.runs.finish(spec, result)
     return {**result, "from_store": False}
 
 
-def _compute(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
+def _compute(spec: Spec, home: Home, cache: Cache, places: Places, machine: Machine) -> dict[str, Json]:
     seconds: dict[str, float] = {}
     data = _timed(seconds, "data", lambda: cast(Dataset, spec.data).load(places))
-    recipe = Recipe(cast(Freezer | None, spec.freeze), cast(Method | None, spec.method))
+    recipe = Recipe(cast(Freezer | None, spec.freeze), cast(Method | None, spec.method), spec.join)
     model = _timed(
         seconds,
         "fit",
@@ -56,13 +62,14 @@ def _compute(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
             spec.backbone,
             training=spec.train,
             seed=spec.seed,
-            cache=home.artifacts,
+            cache=cache,
             checkpoints=lambda key: CheckpointFile(home.checkpoint_folder(key)),
+            machine=machine,
         ),
     )
-    phi = _timed(seconds, "transform", lambda: model.transform(data["val"]))
+    phi = _timed(seconds, "transform", lambda: model.transform(data["val"], spec.probe.depth))
     probe, complaints = _timed(seconds, "probe", lambda: _probe(spec, phi, data))
-    report = group_report(probe, model, data["test"])
+    report = group_report(probe, model, data["test"], depth=spec.probe.depth)
     return {
         "run_id": spec.run_id,
         "key": spec.key,
@@ -78,7 +85,7 @@ def _compute(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
             "dims": int(phi.shape[1]),
             "warnings": complaints,
         },
-        "explained_variance": model.projection.explained if model.projection else None,
+        "explained_variance": model.explained,
         "noise": noises(data, "train"),
         "train_log": model.log,
         "seconds": seconds,

@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ftt.backbones.base import Backbone
+from ftt.caching import Cache
+from ftt.data.inputs import Inputs
+from ftt.freeze.moments import Moments
 from ftt.params import Configurable, Json, param
 
 FloatArray = npt.NDArray[np.float32]
@@ -78,11 +82,34 @@ class Basis:
         return cls(arrays["weight"], arrays["mean"], arrays["variance"], float(arrays["total"][0]))
 
 
+def moments_of(batches: Iterable[FloatArray], m: int) -> Moments:
+    """Mean and covariance of all batches."""
+    moments = Moments(m)
+    for batch in batches:
+        moments.add(batch)
+    return moments
+
+
+def spanned(moments: Moments, directions: npt.NDArray[np.float64], mean: npt.NDArray[np.float64]) -> Basis:
+    """The basis of given directions (m, m), one a column, with the variance of φ along each."""
+    covariance = moments.covariance()
+    return Basis(
+        weight=np.ascontiguousarray(directions, dtype=np.float32),
+        mean=mean.astype(np.float32),
+        variance=np.einsum("ij,ik,kj->j", directions, covariance, directions, optimize=True),
+        total=float(np.trace(covariance)),
+    )
+
+
 @dataclass(frozen=True)
 class Freezer(Configurable, ABC):
     """The unsupervised stage; p·m of the m features are taken from it and never trained."""
 
     p: float = param(0.25, help="share of the features that is frozen", low=0, high=1)
+
+    def adapt(self, backbone: Backbone, inputs: Inputs, cache: Cache) -> Backbone:
+        """The model whose features are frozen: the initial one, unless a freezer learns without labels first."""
+        return backbone
 
     @abstractmethod
     def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:

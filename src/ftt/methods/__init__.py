@@ -1,5 +1,5 @@
 """The supervised stage: one file, one loss."""
 
-from ftt.methods.base import Batch, Method, Outputs, State, Task
+from ftt.methods.base import Batch, Method, Outputs, Stage, State, Task
 
-__all__ = ["Batch", "Method", "Outputs", "State", "Task"]
+__all__ = ["Batch", "Method", "Outputs", "Stage", "State", "Task"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor
 
@@ -43,8 +44,22 @@ class Task:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """One training from the initial weights; the last stage is the one that is kept.
+
+    `copies_of_errors` more copies of every row that the stage before got wrong are visited in each epoch.
+    """
+
+    epochs: int
+    copies_of_errors: int = 0
+
+
+@dataclass(frozen=True)
 class Method(Configurable, ABC):
     """One loss. No device, optimiser or logging code belongs here."""
+
+    whole_batch: ClassVar[bool] = False
+    """True where the loss is no mean over rows, so that a batch may not be spread over processes."""
 
     def start(self, task: Task) -> State:
         """The state before the first step; empty by default."""
@@ -53,3 +68,11 @@ class Method(Configurable, ABC):
     @abstractmethod
     def loss(self, outputs: Outputs, batch: Batch, state: State) -> Tensor:
         """The scalar to minimise on this batch; may update `state` in place."""
+
+    def stages(self, epochs: int) -> tuple[Stage, ...]:
+        """The trainings this method consists of; one by default."""
+        return (Stage(epochs),)
+
+    def resets_optimizer(self, step: int) -> bool:
+        """Whether the optimiser forgets its momentum before this step."""
+        return False

@@ -53,6 +53,17 @@ class ArtifactStore:
             return made
 
 
+class ReadOnly:
+    """Reads what is there and keeps nothing, without locks: for the helpers of a training over several processes."""
+
+    def __init__(self, store: ArtifactStore) -> None:
+        self.store = store
+
+    def keep(self, stage: str, key: str, make: Callable[[], Artifact]) -> Artifact:
+        found = read(self.store.path(stage, key))
+        return make() if found is None else found
+
+
 def write(path: Path, artifact: Artifact) -> None:
     """Write an artifact with its notes and its checksum in the header."""
     # Unlike `ascontiguousarray` this leaves a single number a single number.

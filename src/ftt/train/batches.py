@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,10 +12,18 @@ import torch
 from torch import Tensor
 
 from ftt.backbones.base import Backbone
+from ftt.data.augment import augment
 from ftt.data.grouped import Fittable
-from ftt.train.rng import generator
+from ftt.rng import generator
 
 IntArray = npt.NDArray[np.int64]
+FloatArray = npt.NDArray[np.float32]
+
+
+class FrozenBranch(Protocol):
+    """Frozen features of prepared inputs, for views that no cache can hold."""
+
+    def __call__(self, x: Tensor) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -40,25 +49,52 @@ class Batches:
         Frozen features of the rows; k = 0 without a freeze stage.
     batch_size : int
         Rows per step, over all processes.
+    views : str
+        Augmentation; with one, `branch` computes the frozen features of every view.
     """
 
-    def __init__(self, split: Fittable, backbone: Backbone, frozen: npt.NDArray[np.float32], batch_size: int) -> None:
+    def __init__(
+        self,
+        split: Fittable,
+        backbone: Backbone,
+        frozen: FloatArray,
+        batch_size: int,
+        *,
+        views: str = "none",
+        branch: FrozenBranch | None = None,
+    ) -> None:
         self.split = split
         self.backbone = backbone
         self.frozen = torch.from_numpy(np.ascontiguousarray(frozen))
         self.y = torch.from_numpy(split.y)
         self.a = torch.from_numpy(split.a)
         self.batch_size = batch_size
+        self.views = views
+        self.branch = branch
+
+    def __len__(self) -> int:
+        return len(self.y)
 
     def order(self, rows: IntArray, seed: int, epoch: int) -> list[IntArray]:
         """The rows of every step of one epoch; a row listed twice is visited twice."""
         shuffled = generator(seed, "order", epoch).permutation(rows)
         return [shuffled[start : start + self.batch_size] for start in range(0, len(shuffled), self.batch_size)]
 
-    def load(self, steps: list[IntArray], rank: int = 0, world: int = 1) -> Iterator[Loaded]:
-        """The batches of these steps; with several processes each takes every world-th row."""
-        for rows in steps:
+    def load(
+        self, steps: list[IntArray], seed: int, epoch: int, first: int = 0, rank: int = 0, world: int = 1
+    ) -> Iterator[Loaded]:
+        """The batches of these steps of an epoch, the first of which has number `first`.
+
+        With several processes each takes every world-th row of a batch.
+        """
+        for number, rows in enumerate(steps, start=first):
             own = rows[rank::world]
+            raw = self.split.inputs.read(own)
             index = torch.from_numpy(own)
-            x = self.backbone.prepare(self.split.inputs.read(own))
-            yield Loaded(x, self.frozen[index], self.y[index], self.a[index])
+            if self.views == "none":
+                yield Loaded(self.backbone.prepare(raw), self.frozen[index], self.y[index], self.a[index])
+                continue
+            rng = generator(seed, "views", epoch, number, rank)
+            x = self.backbone.prepare(augment(raw, self.split.inputs.kind, self.views, rng))
+            frozen = self.branch(x) if self.branch else self.frozen[index]
+            yield Loaded(x, frozen, self.y[index], self.a[index])

@@ -25,8 +25,9 @@ from ftt.progress import say
 
 @dataclass
 class Position:
-    """How far training is: finished steps, and the tallies of the epoch under way."""
+    """How far training is: stage, finished steps, and the sum of losses of the epoch under way."""
 
+    stage: int = 0
     epoch: int = 0
     step_in_epoch: int = 0
     step: int = 0

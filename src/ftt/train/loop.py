@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,24 +12,21 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from lightning_fabric import Fabric
-from torch import Tensor
+from torch import Tensor, nn
 
-from ftt.methods.base import Batch, Method, Outputs, State, Task
+from ftt.errors import FttError
+from ftt.methods.base import Batch, Method, Outputs, Stage, State, Task
 from ftt.progress import track
+from ftt.rng import torch_seeded
 from ftt.spec import Training
 from ftt.train.batches import Batches, Loaded
-from ftt.train.checkpoint import (
-    CheckpointFile,
-    Position,
-    Snapshot,
-    optimizer_tensors,
-    restore_optimizer,
-)
+from ftt.train.checkpoint import CheckpointFile, Position, Snapshot, optimizer_tensors, restore_optimizer
 from ftt.train.network import TwoBranch
-from ftt.train.rng import torch_seeded
 
 CHECKPOINT_SECONDS = 20.0
 """A killed run loses at most about this much work."""
+
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass
@@ -40,6 +38,7 @@ class Session:
     method: Method
     state: State
     position: Position
+    rows: IntArray
     tally: Tensor
     """(K, A, 2) right answers and rows of the epoch so far, by observed label and attribute."""
 
@@ -47,7 +46,7 @@ class Session:
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         tensors |= {f"method.{name}": value for name, value in self.state.items()}
         tensors |= optimizer_tensors(self.optimizer)
-        return Snapshot({**tensors, "tally": self.tally}, self.position)
+        return Snapshot({**tensors, "rows": torch.from_numpy(self.rows), "tally": self.tally}, self.position)
 
     def restore(self, snapshot: Snapshot) -> None:
         parts: dict[str, dict[str, Tensor]] = {"network": {}, "method": {}}
@@ -56,91 +55,129 @@ class Session:
             if kind in parts:
                 parts[kind][rest] = value
         self.network.load_state_dict(parts["network"])
-        self.state.update(parts["method"])
+        self.state.update({name: value.to(self.tally.device) for name, value in parts["method"].items()})
         restore_optimizer(self.optimizer, snapshot.tensors)
         self.tally = snapshot.tensors["tally"].to(self.tally.device)
         self.position = snapshot.position
 
 
-def fit_network(
-    network: TwoBranch,
+def train_in_stages(
+    build: Callable[[], TwoBranch],
     batches: Batches,
     method: Method,
     training: Training,
     seed: int,
     task: Task,
     *,
+    fabric: Fabric,
     checkpoint: CheckpointFile | None = None,
-    fabric: Fabric | None = None,
-    rows: npt.NDArray[np.int64] | None = None,
-    label: str = "training",
-) -> list[dict[str, Any]]:
-    """Train in place; the log has one record per epoch, on the observed labels.
+) -> tuple[TwoBranch, list[dict[str, Any]]]:
+    """Every stage of a method from fresh weights; the network of the last one is kept.
 
-    Parameters
-    ----------
-    rows : (r,) int array, optional
-        Rows of an epoch, with repeats for up-weighted ones; default every row once.
-    checkpoint : CheckpointFile, optional
-        Where to go on from and what to leave behind.
+    Goes on from the checkpoint where there is one. The log has one record per epoch, on the observed labels.
     """
-    fabric = fabric or single_device()
-    rows = np.arange(len(batches.y)) if rows is None else rows
-    network.train()
-    wrapped, optimizer = fabric.setup(network, make_optimizer(network, training))
-    tally = torch.zeros(task.n_classes, task.n_attributes, 2, dtype=torch.int64, device=fabric.device)
-    session = Session(wrapped, optimizer, method, method.start(task), Position(), tally)
-    if checkpoint is not None and (snapshot := checkpoint.load()) is not None:
-        session.restore(snapshot)
-    steps_per_epoch = -(-len(rows) // training.batch_size)
-    todo = _walk(session, batches, training, rows, seed, fabric)
-    saved = time.monotonic()
-    for step, loaded in track(todo, label, training.epochs * steps_per_epoch, done=session.position.step):
-        _step(session, loaded, len(step), seed, fabric)
-        if session.position.step_in_epoch == steps_per_epoch:
-            _close_epoch(session)
-        if checkpoint is not None and fabric.is_global_zero and time.monotonic() - saved > CHECKPOINT_SECONDS:
-            checkpoint.save(session.snapshot())
-            saved = time.monotonic()
-    return session.position.log
+    if method.whole_batch and fabric.world_size > 1:
+        raise FttError(
+            f"the loss of {method.name!r} needs a whole batch, which several processes would split",
+            given=f"{fabric.world_size} processes",
+            allowed="one process",
+            hint="run it on one device",
+        )
+    stages = method.stages(training.epochs)
+    snapshot = checkpoint.load() if checkpoint else None
+    position = snapshot.position if snapshot else Position()
+    rows = snapshot.tensors["rows"].numpy() if snapshot else np.arange(len(batches))
+    network: TwoBranch
+    for number in range(position.stage, len(stages)):
+        label = "training" if len(stages) == 1 else f"training, stage {number + 1} of {len(stages)}"
+        network = build()
+        session = _open(network, method, training, task, rows, position, fabric)
+        if snapshot is not None and number == snapshot.position.stage and "tally" in snapshot.tensors:
+            session.restore(snapshot)
+        _run(session, batches, stages[number], training, seed, fabric, checkpoint, label)
+        position = session.position
+        if number + 1 < len(stages):
+            rows = _with_errors(network, batches, stages[number + 1].copies_of_errors, fabric)
+            position = Position(stage=number + 1, log=position.log)
+            if checkpoint is not None and fabric.is_global_zero:
+                checkpoint.save(Snapshot({"rows": torch.from_numpy(rows)}, position))
+    return network, position.log
 
 
-def single_device() -> Fabric:
-    """One device, the best this machine has."""
-    return Fabric(accelerator="auto", devices=1)
-
-
-def make_optimizer(network: TwoBranch, training: Training) -> torch.optim.Optimizer:
+def make_optimizer(network: nn.Module, training: Training) -> torch.optim.Optimizer:
     parameters = [p for p in network.parameters() if p.requires_grad]
     if training.optimizer == "adam":
         return torch.optim.Adam(parameters, lr=training.lr, weight_decay=training.weight_decay)
     return torch.optim.SGD(parameters, lr=training.lr, momentum=training.momentum, weight_decay=training.weight_decay)
 
 
-def learning_rate(training: Training, epoch: int) -> float:
+def learning_rate(training: Training, epoch: int, epochs: int) -> float:
     """The learning rate of an epoch: a function of its number, so a schedule has no state to lose."""
-    dropped = training.drop_after is not None and epoch >= training.drop_after
-    return training.lr * (training.drop_factor if dropped else 1.0)
+    if training.schedule == "drop" and epoch >= training.drop_after:
+        return training.lr * training.drop_factor
+    if training.schedule == "cosine":
+        return training.lr * 0.5 * (1 + math.cos(math.pi * epoch / epochs))
+    return training.lr
+
+
+def _open(
+    network: TwoBranch,
+    method: Method,
+    training: Training,
+    task: Task,
+    rows: IntArray,
+    position: Position,
+    fabric: Fabric,
+) -> Session:
+    network.train()
+    if training.batchnorm == "frozen":
+        for module in network.modules():
+            if isinstance(module, nn.modules.batchnorm._BatchNorm):
+                module.eval()
+    wrapped, optimizer = fabric.setup(network, make_optimizer(network, training))
+    tally = torch.zeros(task.n_classes, task.n_attributes, 2, dtype=torch.int64, device=fabric.device)
+    return Session(wrapped, optimizer, method, method.start(task), position, rows, tally)
+
+
+def _run(
+    session: Session,
+    batches: Batches,
+    stage: Stage,
+    training: Training,
+    seed: int,
+    fabric: Fabric,
+    checkpoint: CheckpointFile | None,
+    label: str,
+) -> None:
+    steps_per_epoch = -(-len(session.rows) // training.batch_size)
+    todo = _walk(session, batches, stage, training, seed, fabric)
+    saved = time.monotonic()
+    for size, loaded in track(todo, label, stage.epochs * steps_per_epoch, done=session.position.step):
+        _step(session, loaded, size, seed, fabric)
+        if session.position.step_in_epoch == steps_per_epoch:
+            _close_epoch(session)
+        if checkpoint is not None and fabric.is_global_zero and time.monotonic() - saved > CHECKPOINT_SECONDS:
+            checkpoint.save(session.snapshot())
+            saved = time.monotonic()
 
 
 def _walk(
-    session: Session,
-    batches: Batches,
-    training: Training,
-    rows: npt.NDArray[np.int64],
-    seed: int,
-    fabric: Fabric,
-) -> Iterator[tuple[npt.NDArray[np.int64], Loaded]]:
-    """Every step still to be done, from the session's position on."""
-    for epoch in range(session.position.epoch, training.epochs):
+    session: Session, batches: Batches, stage: Stage, training: Training, seed: int, fabric: Fabric
+) -> Iterator[tuple[int, Loaded]]:
+    """Every step still to be done, from the session's position on, with its size over all processes."""
+    for epoch in range(session.position.epoch, stage.epochs):
         for group in session.optimizer.param_groups:
-            group["lr"] = learning_rate(training, epoch)
-        steps = batches.order(rows, seed, epoch)[session.position.step_in_epoch :]
-        yield from zip(steps, batches.load(steps, fabric.global_rank, fabric.world_size), strict=True)
+            group["lr"] = learning_rate(training, epoch, stage.epochs)
+        first = session.position.step_in_epoch
+        steps = batches.order(session.rows, seed, epoch)[first:]
+        loaded = batches.load(steps, seed, epoch, first, fabric.global_rank, fabric.world_size)
+        yield from zip(map(len, steps), loaded, strict=True)
 
 
-def _step(session: Session, loaded: Loaded, global_size: int, seed: int, fabric: Fabric) -> None:
+def _step(session: Session, loaded: Loaded, size: int, seed: int, fabric: Fabric) -> None:
     position = session.position
+    if session.method.resets_optimizer(position.step):
+        session.optimizer.state.clear()
     x, frozen = fabric.to_device(loaded.x), fabric.to_device(loaded.frozen)
     y, a = fabric.to_device(loaded.y), fabric.to_device(loaded.a)
     with torch_seeded(seed, "step", position.step, fabric.global_rank):
@@ -148,7 +185,7 @@ def _step(session: Session, loaded: Loaded, global_size: int, seed: int, fabric:
     batch = Batch(y=y, a=a, step=position.step, epoch=position.epoch)
     loss = session.method.loss(Outputs(logits, features), batch, session.state)
     # Processes average their gradients; an uneven last batch is weighted back to the mean over all its rows.
-    share = len(y) * fabric.world_size / global_size
+    share = len(y) * fabric.world_size / size
     fabric.backward(loss * share if fabric.world_size > 1 else loss)
     session.optimizer.step()
     session.optimizer.zero_grad(set_to_none=True)
@@ -162,15 +199,30 @@ def _step(session: Session, loaded: Loaded, global_size: int, seed: int, fabric:
 def _close_epoch(session: Session) -> None:
     position = session.position
     right, total = session.tally[..., 0], session.tally[..., 1]
-    accuracy = (right.double() / total.clamp(min=1)).tolist()
     position.log.append(
         {
+            "stage": position.stage,
             "epoch": position.epoch,
             "loss": position.loss_sum / position.step_in_epoch,
             "accuracy": float(right.sum()) / float(total.sum()),
-            "accuracy_by_group": accuracy,
+            "accuracy_by_group": (right.double() / total.clamp(min=1)).tolist(),
             "rows_by_group": total.tolist(),
         }
     )
     position.epoch, position.step_in_epoch, position.loss_sum = position.epoch + 1, 0, 0.0
     session.tally.zero_()
+
+
+def _with_errors(network: TwoBranch, batches: Batches, copies: int, fabric: Fabric) -> IntArray:
+    """Every row once, and `copies` more of each row whose observed label the network does not predict."""
+    network.eval()
+    everything = np.arange(len(batches))
+    wrong = []
+    with torch.inference_mode():
+        for start in range(0, len(everything), 256):
+            rows = everything[start : start + 256]
+            index = torch.from_numpy(rows)
+            x = fabric.to_device(batches.backbone.prepare(batches.split.inputs.read(rows)))
+            logits, _ = network(x, fabric.to_device(batches.frozen[index]))
+            wrong.append(rows[(logits.argmax(1).cpu() != batches.y[index]).numpy()])
+    return np.concatenate([everything, np.repeat(np.concatenate(wrong), copies)])

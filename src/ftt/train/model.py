@@ -1,187 +1,128 @@
-"""Fit a recipe and use what came out: the first two stages of Freeze then Train as one object."""
+"""A fitted recipe: inputs in, the features a probe is fitted on out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 
-from ftt.backbones import Backbone, create, extract
-from ftt.backbones.extract import features_key
+from ftt.backbones import Backbone, extract
 from ftt.caching import Artifact, Cache, NoCache
-from ftt.data.grouped import Fittable, GroupedData, Split, require_fittable
+from ftt.data.grouped import Split
 from ftt.data.inputs import Inputs
-from ftt.freeze.base import Basis, Freezer, Projection
-from ftt.methods.base import Method, Task
+from ftt.errors import FttError, unknown
+from ftt.freeze.base import Projection
 from ftt.params import digest
-from ftt.spec import Training
-from ftt.train.batches import Batches
-from ftt.train.checkpoint import CheckpointFile
-from ftt.train.loop import fit_network
-from ftt.train.network import TwoBranch, build
+from ftt.train.network import TwoBranch
 from ftt.train.recipe import Recipe
 
 FloatArray = npt.NDArray[np.float32]
-OpenCheckpoint = Callable[[str], CheckpointFile | None]
-"""From the key of a training to the place of its checkpoints."""
+DEPTHS = ("projected", "backbone")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One part of the features: whose they are, which directions of them, and on what scale.
+
+    `source` is "frozen" (the model the freezer looked at) or "trained".
+    """
+
+    source: str
+    projection: Projection | None = None
+    scale: float = 1.0
 
 
 class FreezeThenTrain:
-    """A fitted recipe: inputs in, the features a probe is fitted on out.
+    """The first two stages of Freeze then Train, fitted.
 
     Attributes
     ----------
-    backbone : Backbone
-        The initial model, untouched.
-    projection : Projection or None
-        The frozen part.
+    recipe : Recipe
+        What was fitted.
+    frozen : Backbone
+        The model behind the frozen features: the initial one, or what a freezer learned without labels.
     network : TwoBranch or None
         The trained part.
+    blocks : tuple of Block
+        How the features of both are put together, frozen ones first.
     log : list of dict
         One record per epoch: loss and accuracies on the observed labels.
     """
 
     def __init__(
         self,
-        backbone: Backbone,
-        projection: Projection | None,
+        recipe: Recipe,
+        backbone_name: str,
+        frozen: Backbone,
         network: TwoBranch | None,
+        blocks: tuple[Block, ...],
         *,
-        key: str,
-        cache: Cache,
-        log: list[dict[str, Any]],
+        key: str = "",
+        cache: Cache | None = None,
+        log: list[dict[str, Any]] | None = None,
     ) -> None:
-        self.backbone = backbone
-        self.projection = projection
+        self.recipe = recipe
+        self.backbone_name = backbone_name
+        self.frozen = frozen
         self.network = network
-        self.log = log
+        self.blocks = blocks
+        self.log = log or []
         self._key = key
-        self._cache = cache
+        self._cache = cache or NoCache()
 
-    def transform(self, split: Split | Inputs) -> FloatArray:
-        """(n, m) features of a split, frozen ones first."""
+    @property
+    def explained(self) -> float | None:
+        """Share of the variance of the initial features that the frozen directions keep."""
+        kept = [block.projection for block in self.blocks if block.source == "frozen" and block.projection]
+        return kept[0].explained if kept else None
+
+    def transform(self, split: Split | Inputs, depth: str = "projected") -> FloatArray:
+        """The features of a split.
+
+        Parameters
+        ----------
+        depth : {"projected", "backbone"}
+            Where the trained branch is read: after its last linear layer W_sl (the paper's), or before it.
+
+        Returns
+        -------
+        (n, m) float32 array
+            Frozen features first.
+        """
+        if depth not in DEPTHS:
+            raise unknown("depth", depth, DEPTHS)
         inputs, label = (split.inputs, split.name) if isinstance(split, Split) else (split, "inputs")
-        if self.network is None and self.projection is None:
-            return extract(self.backbone, inputs, label, self._cache)
-        blocks = []
-        if self.projection is not None:
-            blocks.append(self.projection(extract(self.backbone, inputs, label, self._cache)))
-        if self.network is not None:
-            blocks.append(self._trained(self.network, inputs, label))
-        return np.concatenate(blocks, axis=1)
+        parts = []
+        for block in self.blocks:
+            phi = self._features(block, inputs, label, depth)
+            phi = block.projection(phi) if block.projection else phi
+            parts.append(phi if block.scale == 1 else phi * np.float32(block.scale))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
-    def _trained(self, network: TwoBranch, inputs: Inputs, label: str) -> FloatArray:
-        def make() -> Artifact:
-            raw = extract(network.backbone, inputs, f"{label}, trained")
+    def _features(self, block: Block, inputs: Inputs, label: str, depth: str) -> FloatArray:
+        if block.source == "frozen":
+            return extract(self.frozen, inputs, label, self._cache)
+        if depth == "backbone" and block.projection is not None:
+            raise FttError(
+                "a late join is made after the last linear layer",
+                given="depth 'backbone'",
+                allowed="depth 'projected'",
+            )
+        assert self.network is not None
+        return trained_features(self.network, inputs, label, depth, self._key, self._cache)
+
+
+def trained_features(network: TwoBranch, inputs: Inputs, label: str, depth: str, key: str, cache: Cache) -> FloatArray:
+    """(n, ·) features of the trained branch, kept under the key of its training."""
+
+    def make() -> Artifact:
+        phi = extract(network.backbone, inputs, f"{label}, trained")
+        if depth == "projected":
             with torch.inference_mode():
-                weight, bias = network.project.weight, network.project.bias
-                device = weight.device
-                return Artifact({"phi": (torch.from_numpy(raw).to(device) @ weight.T + bias).cpu().numpy()})
+                phi = network.project(torch.from_numpy(phi).to(network.project.weight.device)).cpu().numpy()
+        return Artifact({"phi": phi})
 
-        key = digest(self._key, inputs.fingerprint())
-        return self._cache.keep("trained-features", key, make).arrays["phi"]
-
-
-def fit(
-    data: GroupedData,
-    recipe: Recipe,
-    backbone: str = "lite0",
-    *,
-    training: Training | None = None,
-    seed: int = 0,
-    cache: Cache | None = None,
-    checkpoints: OpenCheckpoint | None = None,
-) -> FreezeThenTrain:
-    """Freeze, then train.
-
-    Parameters
-    ----------
-    data : GroupedData
-        Only its training split is read, and of that only the observed labels.
-    recipe : Recipe
-        Freezer and method.
-    backbone : str
-        A name of `ftt ls backbones`.
-    training : Training, optional
-        Optimiser settings.
-    seed : int
-        Seed of new layers and of the order of the data.
-    cache : Cache, optional
-        Where features, bases and trained weights are kept between calls.
-
-    Examples
-    --------
-    >>> import ftt
-    >>> data = ftt.load("digits", core_noise=0.2)
-    >>> model = ftt.fit(data, ftt.Recipe(freeze=ftt.PCA(p=0.25)), backbone="identity")
-    >>> model.transform(data["val"]).shape
-    (360, 32)
-    """
-    train = require_fittable(data["train"], "training")
-    recipe = recipe.normal()
-    cache = cache or NoCache()
-    initial = create(backbone, train.inputs)
-    training = training or Training()
-    projection = None
-    frozen = np.zeros((len(train), 0), dtype=np.float32)
-    if recipe.freeze is not None:
-        phi = extract(initial, train.inputs, "train", cache)
-        projection = freeze(recipe.freeze, initial, train.inputs, phi, cache)
-        frozen = projection(phi)
-    key = digest(
-        train.inputs.fingerprint(),
-        digest(train.y.tolist(), train.a.tolist()),
-        initial.weights_id,
-        recipe.describe(),
-        training.identity() if recipe.method else None,
-        seed if recipe.method else None,
-    )
-    network, log = None, list[dict[str, Any]]()
-    if recipe.method is not None:
-        task = Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes))
-        checkpoint = checkpoints(key) if checkpoints else None
-        network, log = _train(initial, train, frozen, recipe.method, training, seed, task, key, cache, checkpoint)
-    return FreezeThenTrain(initial, projection, network, key=key, cache=cache, log=log)
-
-
-def freeze(freezer: Freezer, backbone: Backbone, inputs: Inputs, phi: FloatArray, cache: Cache) -> Projection:
-    """The frozen projection of this freezer; its basis is fitted once for every p."""
-    m = backbone.num_features
-
-    def make() -> Artifact:
-        pieces = (phi[start : start + 4096] for start in range(0, len(phi), 4096))
-        return Artifact(freezer.basis(pieces, m).to_arrays())
-
-    key = digest("basis", features_key(backbone, inputs), freezer.basis_identity())
-    return Basis.from_arrays(cache.keep("basis", key, make).arrays).first(freezer.frozen_dims(m))
-
-
-def _train(
-    backbone: Backbone,
-    train: Fittable,
-    frozen: FloatArray,
-    method: Method,
-    training: Training,
-    seed: int,
-    task: Task,
-    key: str,
-    cache: Cache,
-    checkpoint: CheckpointFile | None,
-) -> tuple[TwoBranch, list[dict[str, Any]]]:
-    network = build(backbone, frozen.shape[1], task.n_classes, seed)
-
-    def make() -> Artifact:
-        batches = Batches(train, network.backbone, frozen, training.batch_size)
-        log = fit_network(network, batches, method, training, seed, task, checkpoint=checkpoint)
-        state = {name: value.detach().cpu().contiguous().numpy() for name, value in network.state_dict().items()}
-        return Artifact(state, {"log": log})
-
-    kept = cache.keep("trained", key, make)
-    network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in kept.arrays.items()})
-    if checkpoint is not None:
-        checkpoint.discard()
-    network.eval()
-    return network, kept.notes["log"]
+    return cache.keep("trained-features", digest(key, depth, inputs.fingerprint()), make).arrays["phi"]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ftt.backbones.base import Backbone
-from ftt.train.rng import torch_seeded
+from ftt.rng import torch_seeded
 
 
 class TwoBranch(nn.Module):

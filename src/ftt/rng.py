@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-import torch
 
 
 def derive(seed: int, *names: object) -> int:
@@ -27,6 +26,8 @@ def generator(seed: int, *names: object) -> np.random.Generator:
 @contextmanager
 def torch_seeded(seed: int, *names: object) -> Iterator[None]:
     """Seed torch inside the block only (initialisation, dropout); the caller's state is put back."""
+    import torch
+
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(derive(seed, *names))

@@ -1,0 +1,78 @@
+"""Any network of timm: ``timm:resnet18.tv_in1k`` and ``timm:resnet50.tv_in1k`` are the paper's.
+
+``timm:`` loads the published weights (from the local hub cache, or the network once); ``timm-random:`` takes the
+architecture with random weights, for tests and for freezers that learn by themselves.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ftt.backbones.base import Backbone, images_to_tensor
+from ftt.backbones.torchvision_guard import ensure_torchvision_imports
+from ftt.backbones.weights import content_id
+from ftt.data.inputs import Inputs, Kind
+from ftt.errors import FttError, unknown
+from ftt.rng import torch_seeded
+
+
+class Timm(Backbone):
+    """A timm model without its classifier."""
+
+    accepts: ClassVar[tuple[Kind, ...]] = ("images",)
+    pretrained: ClassVar[bool] = True
+    family: ClassVar[str] = "timm"
+
+    def __init__(self, member: str) -> None:
+        super().__init__()
+        ensure_torchvision_imports()
+        import timm
+
+        if not timm.is_model(member):
+            known = timm.list_models(pretrained=self.pretrained) + timm.list_models()
+            error = unknown("timm model", member, known)
+            error.allowed = "a name of timm.list_models(), such as resnet18.tv_in1k"
+            raise error
+        with torch_seeded(0, "timm", member):
+            self.net: Any = self._create(member)
+        self.net = self.net.to(memory_format=torch.channels_last)
+        self.num_features = int(self.net.num_features)
+        self.mean, self.std = self.net.pretrained_cfg["mean"], self.net.pretrained_cfg["std"]
+        self.weights_id = content_id(f"{self.family}:{member}", self.net)
+
+    @classmethod
+    def create(cls, member: str, inputs: Inputs) -> Self:
+        if not member:
+            raise FttError(f"{cls.family} needs a model", given=cls.family, allowed=f"{cls.family}:resnet18.tv_in1k")
+        return cls(member)
+
+    def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
+        return images_to_tensor(batch, self.mean, self.std, smallest=32)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.net(x)
+        return out
+
+    def _create(self, member: str) -> Any:
+        import timm
+
+        try:
+            return timm.create_model(member, pretrained=self.pretrained, num_classes=0)
+        except Exception as error:  # the hub client has no common base of its errors
+            raise FttError(
+                f"the weights of {member!r} are not on this machine and could not be fetched",
+                given=str(error).splitlines()[0][:160],
+                allowed="weights in the hub cache (HF_HOME), or a network",
+                hint="fetch them once with a network, or use lite0, which works offline",
+            ) from None
+
+
+class TimmRandom(Timm):
+    """The architecture only, weights drawn from a fixed seed."""
+
+    pretrained: ClassVar[bool] = False
+    family: ClassVar[str] = "timm-random"

@@ -1,0 +1,28 @@
+"""A random projection of the initial features: the control that asks whether PCA matters or any frozen copy does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ftt.freeze.base import Basis, FloatArray, Freezer, moments_of, spanned
+from ftt.params import param
+
+
+@dataclass(frozen=True)
+class RandomProjection(Freezer):
+    """Orthonormal directions drawn uniformly; they know nothing of the data but its mean."""
+
+    name: ClassVar[str] = "random"
+
+    seed: int = param(0, help="seed of the directions", low=0)
+
+    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
+        moments = moments_of(batches, m)
+        gaussian = np.random.default_rng([self.seed, 0x4A4D]).standard_normal((m, m))
+        directions, triangle = np.linalg.qr(gaussian)
+        # Signs of the triangle's diagonal make the distribution uniform over all rotations.
+        return spanned(moments, directions * np.sign(np.diag(triangle)), moments.mean)

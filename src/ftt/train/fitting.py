@@ -1,0 +1,209 @@
+"""Freeze, then train: the first two stages, each computed once and kept under the key of what it depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from ftt.backbones import Backbone, create, extract
+from ftt.backbones.extract import features_key
+from ftt.caching import Artifact, Cache, NoCache
+from ftt.data.grouped import Fittable, GroupedData, require_fittable
+from ftt.freeze.base import Basis, Freezer, Projection
+from ftt.freeze.pca import PCA
+from ftt.methods.base import Task
+from ftt.params import digest
+from ftt.spec import Training
+from ftt.train.batches import Batches, FrozenBranch
+from ftt.train.checkpoint import CheckpointFile
+from ftt.train.loop import train_in_stages
+from ftt.train.machine import Machine
+from ftt.train.model import Block, FreezeThenTrain, trained_features
+from ftt.train.network import TwoBranch, build
+from ftt.train.recipe import Recipe
+
+FloatArray = npt.NDArray[np.float32]
+OpenCheckpoint = Callable[[str], CheckpointFile | None]
+"""From the key of a training to the place of its checkpoints."""
+
+
+def fit(
+    data: GroupedData,
+    recipe: Recipe,
+    backbone: str = "lite0",
+    *,
+    training: Training | None = None,
+    seed: int = 0,
+    cache: Cache | None = None,
+    checkpoints: OpenCheckpoint | None = None,
+    machine: Machine | None = None,
+) -> FreezeThenTrain:
+    """Freeze, then train.
+
+    Parameters
+    ----------
+    data : GroupedData
+        Only its training split is read, and of that only the observed labels.
+    recipe : Recipe
+        Freezer, method and join.
+    backbone : str
+        A name of `ftt ls backbones`.
+    training : Training, optional
+        Optimiser settings.
+    seed : int
+        Seed of new layers and of the order of the data.
+    cache : Cache, optional
+        Where features, bases and trained weights are kept between calls.
+    checkpoints : callable, optional
+        Where a training of a given key leaves its checkpoints; without it, it leaves none.
+    machine : Machine, optional
+        Devices; by default the best single one.
+
+    Examples
+    --------
+    >>> import ftt
+    >>> data = ftt.load("digits", core_noise=0.2)
+    >>> model = ftt.fit(data, ftt.Recipe(freeze=ftt.PCA(p=0.25)), backbone="identity")
+    >>> model.transform(data["val"]).shape
+    (360, 32)
+    """
+    train = require_fittable(data["train"], "training")
+    recipe = recipe.normal()
+    task = Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes))
+    job = Job(train, task, training or Training(), seed, cache or NoCache(), checkpoints, machine or Machine())
+    initial = create(backbone, train.inputs)
+    if recipe.freeze is None and recipe.method is None:
+        return FreezeThenTrain(recipe, backbone, initial, None, (Block("frozen"),), cache=job.cache)
+    if recipe.freeze is None:
+        network, key, log = job.train(recipe, initial, None)
+        blocks: tuple[Block, ...] = (Block("trained"),)
+        return FreezeThenTrain(recipe, backbone, initial, network, blocks, key=key, cache=job.cache, log=log)
+    frozen = recipe.freeze.adapt(initial, train.inputs, job.cache)
+    projection = freeze(recipe.freeze, frozen, train, job.cache)
+    if recipe.method is None:
+        return FreezeThenTrain(recipe, backbone, frozen, None, (Block("frozen", projection),), cache=job.cache)
+    if recipe.join == "joint":
+        network, key, log = job.train(recipe, initial, FrozenPart(frozen, projection))
+        blocks = (Block("frozen", projection), Block("trained"))
+    else:
+        network, key, log = job.train(Recipe(None, recipe.method), initial, None)
+        blocks = _late_blocks(projection, frozen, network, key, train, job.cache)
+    return FreezeThenTrain(recipe, backbone, frozen, network, blocks, key=key, cache=job.cache, log=log)
+
+
+def freeze(freezer: Freezer, backbone: Backbone, train: Fittable, cache: Cache) -> Projection:
+    """The frozen projection of this freezer; its basis is fitted once for every p."""
+    m = backbone.num_features
+
+    def make() -> Artifact:
+        return Artifact(freezer.basis(_pieces(extract(backbone, train.inputs, "train", cache)), m).to_arrays())
+
+    key = digest("basis", features_key(backbone, train.inputs), freezer.basis_identity())
+    return Basis.from_arrays(cache.keep("basis", key, make).arrays).first(freezer.frozen_dims(m))
+
+
+@dataclass(frozen=True)
+class FrozenPart(FrozenBranch):
+    """The frozen branch as a function of prepared inputs, for views that no cache can hold."""
+
+    backbone: Backbone
+    projection: Projection
+
+    def __call__(self, x: Tensor) -> Tensor:
+        # BatchNorm stays in eval mode whatever the trained branch does, and no gradient is kept.
+        self.backbone.eval()
+        with torch.no_grad():
+            weight, bias = torch.from_numpy(self.projection.weight), torch.from_numpy(self.projection.bias)
+            features: Tensor = self.backbone(x)
+            return features @ weight.to(x.device) + bias.to(x.device)
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every training of one call shares."""
+
+    split: Fittable
+    task: Task
+    training: Training
+    seed: int
+    cache: Cache
+    checkpoints: OpenCheckpoint | None
+    machine: Machine
+
+    def train(
+        self, recipe: Recipe, initial: Backbone, part: FrozenPart | None
+    ) -> tuple[TwoBranch, str, list[dict[str, object]]]:
+        """The trained network, the key it is kept under, and its log."""
+        assert recipe.method is not None
+        method = recipe.method
+        key = digest(
+            self.split.inputs.fingerprint(),
+            digest(self.split.y.tolist(), self.split.a.tolist()),
+            initial.weights_id,
+            recipe.describe(),
+            self.training.identity(),
+            self.seed,
+        )
+        width = part.projection.weight.shape[1] if part else 0
+        checkpoint = self.checkpoints(key) if self.checkpoints else None
+
+        def fresh() -> TwoBranch:
+            return build(initial, width, self.task.n_classes, self.seed)
+
+        def make() -> Artifact:
+            frozen = np.zeros((len(self.split), 0), dtype=np.float32)
+            if part is not None:
+                frozen = part.projection(extract(part.backbone, self.split.inputs, "train", self.cache))
+            batches = Batches(
+                self.split, initial, frozen, self.training.batch_size, views=self.training.augment, branch=part
+            )
+            network, log = train_in_stages(
+                fresh,
+                batches,
+                method,
+                self.training,
+                self.seed,
+                self.task,
+                fabric=self.machine.fabric(self.training.precision),
+                checkpoint=checkpoint,
+            )
+            state = {name: value.detach().cpu().contiguous().numpy() for name, value in network.state_dict().items()}
+            return Artifact(state, {"log": log})
+
+        kept = self.cache.keep("trained", key, make)
+        network = fresh()
+        network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in kept.arrays.items()})
+        if checkpoint is not None:
+            checkpoint.discard()
+        return network.eval(), key, kept.notes["log"]
+
+
+def _late_blocks(
+    first: Projection, frozen: Backbone, network: TwoBranch, key: str, train: Fittable, cache: Cache
+) -> tuple[Block, Block]:
+    """Leading directions of the initial and of the trained features, each brought to unit mean variance on train."""
+    phi = trained_features(network, train.inputs, "train", "projected", key, cache)
+
+    def make() -> Artifact:
+        return Artifact(PCA().basis(_pieces(phi), phi.shape[1]).to_arrays())
+
+    basis = Basis.from_arrays(cache.keep("basis", digest("late", key, train.inputs.fingerprint()), make).arrays)
+    second = basis.first(frozen.num_features - first.weight.shape[1])
+    return (
+        Block("frozen", first, _unit_scale(first(extract(frozen, train.inputs, "train", cache)))),
+        Block("trained", second, _unit_scale(second(phi))),
+    )
+
+
+def _unit_scale(features: FloatArray) -> float:
+    spread = float(np.sqrt(features.var(axis=0, dtype=np.float64).mean()))
+    return 1 / spread if spread > 0 else 1.0
+
+
+def _pieces(phi: FloatArray) -> list[FloatArray]:
+    return [phi[start : start + 4096] for start in range(0, len(phi), 4096)]

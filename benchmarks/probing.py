@@ -39,9 +39,13 @@ class Draw:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of the protocol found; the intercept is the last weight."""
+    """What one run of the protocol found: C, the weights of the first final fit, the average, the largest gradient.
+
+    The intercept is the last weight.
+    """
 
     C: float
+    first: Weights
     average: Weights
     gradient: float
 
@@ -88,7 +92,7 @@ def loop(X: Features, y: Labels, a: Labels, plan: Draw) -> Outcome:
     weights = np.stack([np.append(m.coef_[0], m.intercept_[0]) for m in models])
     problems = check_problems(X, y, plan.samples[:1], [C], 2)
     gradient = mean_gradient(problems, 0, weights[:1, :-1].astype(np.float64), weights[0, -1:].astype(np.float64))
-    return Outcome(C, weights.mean(axis=0), gradient)
+    return Outcome(C, weights[0], weights.mean(axis=0), gradient)
 
 
 def together(X: Features, y: Labels, a: Labels, plans: Sequence[Draw]) -> list[Outcome]:
@@ -101,9 +105,35 @@ def together(X: Features, y: Labels, a: Labels, plans: Sequence[Draw]) -> list[O
     samples = [rows for plan in plans for rows in plan.samples]
     final = fit_many(X, y, samples, np.repeat(chosen, AVERAGES), n_classes=2, tol=TOL)
     weights = np.concatenate([final.coef[:, 0], final.intercept], axis=1)
-    averages = weights.reshape(len(plans), AVERAGES, -1).mean(axis=1)
-    worst_gradient = float(max(fits.gradient.max(), final.gradient.max()))
-    return [Outcome(C, average, worst_gradient) for C, average in zip(chosen, averages, strict=True)]
+    by_run = weights.reshape(len(plans), AVERAGES, -1)
+    gradient = float(max(fits.gradient.max(), final.gradient.max()))
+    return [Outcome(C, run[0], run.mean(axis=0), gradient) for C, run in zip(chosen, by_run, strict=True)]
+
+
+def quality(X: Features, y: Labels, plans: Sequence[Draw], ours: list[Outcome], theirs: list[Outcome]) -> str:
+    """Gradients, distances from the optimum, and whether both arms come to the same choice and predictions."""
+    same = [(plan, o, t) for plan, o, t in zip(plans, ours, theirs, strict=True) if o.C == t.C]
+    text = f"gradient ≤ {ours[0].gradient:.1e} (sklearn {max(t.gradient for t in theirs):.1e})"
+    text += f", same C in {len(same)} of {len(ours)}"
+    if not same:
+        return text
+    optimum = fit_many(
+        X, y, [plan.samples[0] for plan, _, _ in same], [o.C for _, o, _ in same], tol=1e-8, max_iter=10_000
+    )
+    if not optimum.converged.all():
+        raise RuntimeError("the optimum to compare with was not reached")
+    away = []
+    for fits in ([o.first for _, o, _ in same], [t.first for _, _, t in same]):
+        gaps = np.linalg.norm(np.stack(fits)[:, :-1] - optimum.coef[:, 0], axis=1)
+        away.append(100 * float((gaps / np.linalg.norm(optimum.coef[:, 0], axis=1)).max()))
+    o, t = (
+        (X @ np.stack(w)[:, :-1].T + np.stack(w)[:, -1] > 0)
+        for w in zip(*((o.average, t.average) for _, o, t in same), strict=True)
+    )
+    return (
+        f"{text}, weights within {away[0]:.1f} % of the optimum (sklearn {away[1]:.1f} %),"
+        f" {100 * float((o == t).mean()):.2f} % of predictions equal"
+    )
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
@@ -128,12 +158,6 @@ def compare(
     per_batch = statistics.median(seconds for seconds, _ in fast) / seeds
     per_probe = statistics.median(seconds for seconds, _ in single)
     ours, theirs = fast[0][1][:loops], [outcome for _, outcome in slow]
-    apart = [
-        np.linalg.norm(o.average - t.average) / np.linalg.norm(t.average)
-        for o, t in zip(ours, theirs, strict=True)
-        if o.C == t.C
-    ]
-    agree = sum(o.C == t.C for o, t in zip(ours, theirs, strict=True))
     fits = seeds * (len(PAPER_GRID) * REPEATS + AVERAGES)
     part = "" if loops == seeds else f", timed on {loops} of {seeds} runs"
     baseline = f"sklearn loop, {per_loop:.2f} s a run{part}"
@@ -145,8 +169,7 @@ def compare(
             "ratio": per_loop / per_batch,
             "floor": floor,
             "target": target,
-            "quality": f"gradient ≤ {ours[0].gradient:.1e} (sklearn {max(t.gradient for t in theirs):.1e}), same C in"
-            f" {agree} of {loops}, averaged weights {100 * max(apart, default=np.nan):.1f} % apart",
+            "quality": quality(X, y, plans[:loops], ours, theirs),
         },
         {
             "stage": f"probing, {shape}: DFRProbe, one run at a time",

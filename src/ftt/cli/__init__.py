@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from ftt.cli import data, demo, doctor, ls, run, status
+from ftt.cli import data, demo, doctor, ls, reproduce, run, status
 from ftt.errors import FttError
 from ftt.version import __version__
 
@@ -36,6 +36,7 @@ def _root(
 
 app.command()(demo.demo)
 app.command(context_settings=run.EXTRA)(run.run)
+app.command()(reproduce.reproduce)
 app.command()(ls.ls)
 app.add_typer(data.app, name="data")
 app.command()(status.status)

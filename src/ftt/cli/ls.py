@@ -9,7 +9,7 @@ import typer
 from ftt.cli.common import JsonFlag, print_json
 from ftt.errors import unknown
 
-KINDS = ("datasets", "backbones", "freezers", "methods", "recipes")
+KINDS = ("datasets", "backbones", "freezers", "methods", "recipes", "experiments")
 
 
 def ls(
@@ -44,5 +44,9 @@ def _entries(kind: str) -> dict[str, str]:
         from ftt.train.recipe import PRESETS
 
         return {name: preset.summary for name, preset in PRESETS.items()}
+    if kind == "experiments":
+        from ftt.experiments.catalogue import EXPERIMENTS
+
+        return {name: experiment.question for name, experiment in EXPERIMENTS.items()}
     offered: registry.Registry = getattr(registry, kind.upper())
     return {name: entry.summary for name, entry in offered.entries().items()}

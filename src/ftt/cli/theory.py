@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ftt.cli.common import JsonFlag, print_json
 from ftt.errors import FttError
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ app = typer.Typer(
 Out = Annotated[
     Path | None, typer.Option("--out", help="Folder for the pictures; default $FTT_HOME/theory or ./ftt-home/theory.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the mechanism and of the start.")]
 Core = Annotated[float, typer.Option("--eta-core", help="Core noise η_core.")]
 Spu = Annotated[float, typer.Option("--eta-spu", help="Spurious noise η_spu.")]
@@ -47,11 +47,12 @@ def flow(
     points: Annotated[int, typer.Option("--points", min=2, help="Recorded times.")] = 60,
     seed: Seed = 0,
     out: Out = None,
-    json: AsJson = False,
+    json: JsonFlag = False,
 ) -> None:
     """Curves of ERM and FTT over training time, with the bounds."""
     import numpy as np
 
+    from ftt.cli.screen import watched
     from ftt.progress import track
     from ftt.report import charts
     from ftt.report.theory import flow_chart
@@ -63,10 +64,11 @@ def flow(
     setting = Setting(d1=d1, d2=d2, k=k, m=m, p=p, eta_core=eta_core, eta_spu=eta_spu, seed=seed)
     mechanism = setting.mechanism()
     times = np.concatenate([[0.0], np.geomspace(min(1e-2, t / 10), t, points - 1)])
-    erm, ftt = (
-        follow(mechanism, m, fraction, times, rng=setting.start_rng())
-        for fraction in track((0.0, p), "gradient flow", 2)
-    )
+    with watched():
+        erm, ftt = (
+            follow(mechanism, m, fraction, times, rng=setting.start_rng())
+            for fraction in track((0.0, p), "gradient flow", 2)
+        )
     files = charts.save(flow_chart(erm, ftt), _folder(out), "flow")
     upper = theorem_1(mechanism, any_order=True) / mechanism.err_te
     lower = theorem_2(mechanism, erm.W[-1]) if eta_core > eta_spu and m <= d1 else None
@@ -108,18 +110,20 @@ def bounds(
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Starts per setting.")] = 2,
     seed: Seed = 0,
     out: Out = None,
-    json: AsJson = False,
+    json: JsonFlag = False,
 ) -> None:
     """Every statement, measured against its bound, over random settings and starts."""
     from dataclasses import asdict
 
+    from ftt.cli.screen import watched
     from ftt.report import charts
     from ftt.report.theory import bounds_chart
     from ftt.theory.setting import random_setting
     from ftt.theory.survey import summarise, survey
 
     drawn = [random_setting(seed + i) for i in range(settings)]
-    checks = survey(drawn, seeds)
+    with watched():
+        checks = survey(drawn, seeds)
     lines = summarise(checks)
     files = charts.save(bounds_chart(checks), _folder(out), "bounds")
     result = {
@@ -148,7 +152,7 @@ def toy(
     t: Time = 1e3,
     seed: Seed = 0,
     out: Out = None,
-    json: AsJson = False,
+    json: JsonFlag = False,
 ) -> None:
     """Figure 3 of the paper: two flows in the plane (d = 2, m = 1) and where retraining ends."""
     import numpy as np
@@ -212,11 +216,12 @@ def phase(
     jobs: Annotated[int, typer.Option("--jobs", min=0, help="Processes; 0 takes every core.")] = 0,
     seed: Seed = 0,
     out: Out = None,
-    json: AsJson = False,
+    json: JsonFlag = False,
 ) -> None:
     """Heat maps of ℓ_te/err* over the two noises for ERM, PCA and FTT, and the sweep over p."""
     import numpy as np
 
+    from ftt.cli.screen import watched
     from ftt.report import charts
     from ftt.report.theory_maps import phase_chart, sweep_chart
     from ftt.theory import Mechanism, excluded_eta_core
@@ -233,13 +238,15 @@ def phase(
     mechanism = Mechanism.random(rng, d1=d1, d2=d2, k=k, eta_core=high, eta_spu=high)
     grid = np.geomspace(low, high, size)
     workers = jobs or available()
-    result = compute(mechanism, m, p, grid, grid, t=t, seed=seed, jobs=workers)
+    with watched():
+        result = compute(mechanism, m, p, grid, grid, t=t, seed=seed, jobs=workers)
     middle = float(np.sqrt(low * high))
     excluded = excluded_eta_core(mechanism.with_noise(eta_spu=middle))
     noises = [(high, middle), (1.5 * middle, middle), (middle, high), (excluded, middle)]
     names = [f"η_core = {core:.3g}, η_spu = {spu:.3g}" for core, spu in noises]
     names[-1] += " (excluded)"
-    ratios = sweep_p(mechanism, m, noises, t=t, jobs=workers)
+    with watched():
+        ratios = sweep_p(mechanism, m, noises, t=t, jobs=workers)
     folder = _folder(out)
     files = charts.save(phase_chart(result, m, p, t), folder, "phase")
     files += charts.save(sweep_chart(ratios, names, k, t), folder, "phase-p")
@@ -290,9 +297,7 @@ def _table(title: str, columns: Sequence[str]) -> Table:
 def _show(json: bool, result: dict[str, Any], table: Table, files: Sequence[Path]) -> None:
     """The JSON object alone, or the table and the paths of the pictures."""
     if json:
-        from json import dumps
-
-        typer.echo(dumps(result, ensure_ascii=False, allow_nan=False))
+        print_json(result)
         return
     from rich.console import Console
 

@@ -64,16 +64,16 @@ def specs(dataset: str) -> list[tuple[tuple[float, float], str, Spec]]:
     for core, spurious in SETTINGS:
         data: Dataset
         if dataset == "dominoes":
-            data = Dominoes(core_noise=core, spurious_noise=spurious, train_size=5000)
-            training = Training(epochs=5)
+            data, backbone = Dominoes(core_noise=core, spurious_noise=spurious, train_size=5000), "lite0"
+            training = Training(epochs=4)
         else:
-            data = Digits(core_noise=core, spurious_noise=spurious)
-            training = data.default_training
+            data, backbone = Digits(core_noise=core, spurious_noise=spurious), "tinyconv"
+            training = Training(epochs=40, lr=0.05)
         for name in RECIPES:
             recipe = preset(name)
             spec = Spec(
                 data=data,
-                backbone=data.default_backbone,
+                backbone=backbone,
                 freeze=recipe.freeze,
                 method=recipe.method,
                 train=training,

@@ -111,8 +111,8 @@ def write(lines: Sequence[Line], names: dict[str, str], dataset: str, verdict: s
     about = {
         "dominoes": "Real CIFAR-10 cars and trucks (core) above real MNIST zeros and ones (spurious); "
         "EfficientNet-Lite0 with ImageNet weights.",
-        "digits": "Embedded handwritten digits: even or odd (core) above a zero or one (spurious), as flat pixels. "
-        "A small stand-in for Dominoes, used when that cannot be fetched; linear features differ little here.",
+        "digits": "Embedded handwritten digits: even or odd (core) above a zero or one (spurious); a small network with random "
+        "weights. A stand-in for Dominoes, used when that cannot be fetched: 400 test images, wide intervals.",
     }[dataset]
     page = write_page(
         folder / "demo.html",

@@ -26,7 +26,12 @@ BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK = PALETTE[:7]
 TIME = "training time t"
 WIDTH, HEIGHT = 360, 230
 PLAIN = "datum.value >= 0.01 && datum.value < 1e4 ? format(datum.value, '~g') : format(datum.value, '.0e')"
-RATIO_TICKS = (1, 1.2, 1.5, 2, 3, 5, 10, 20, 50, 100, 200, 500)
+
+
+def ratio_axis(high: float) -> alt.Axis:
+    """Ticks of a logarithmic ratio axis from 1 to `high`: finer where there is room for them."""
+    ticks = (1, 1.2, 1.5, 2, 3, 5, 10) if high < 8 else (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+    return alt.Axis(values=[tick for tick in ticks if tick <= high], format="~g")
 
 
 def headed(chart: Chart, text: str, subtitle: str | None = None) -> Chart:
@@ -80,7 +85,7 @@ def _lines(rows: Rows, styles: Sequence[tuple[str, str, Sequence[int]]], y: alt.
 
 def _decades(rows: Rows, field: str = "value") -> alt.Axis:
     """Ticks at powers of ten only: the minor lines of a logarithmic axis would hide the curves."""
-    values = [row[field] for row in rows if row[field] is not None]
+    values = [row[field] for row in rows if row[field] is not None] or [1.0]
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     every = max(1, math.ceil((high - low) / 8))
     return alt.Axis(values=[10.0**power for power in range(low, high + 1, every)], labelExpr=PLAIN)
@@ -100,7 +105,7 @@ def _ratio_panel(erm: Flow, ftt: Flow) -> alt.Chart:
     rows = [*_series("ERM, measured", t, erm.ratio), *_series("FTT, measured", ftt.t, ftt.ratio)]
     upper = theorem_1(mechanism, any_order=True) / mechanism.err_te
     rows += _series("Theorem 1, upper (ERM)", t, np.full(t.size, upper))
-    if mechanism.eta_core > mechanism.eta_spu:
+    if mechanism.eta_core > mechanism.eta_spu and erm.b.shape[1] <= mechanism.d1:
         rows += _series("Theorem 2, lower (ERM)", t, np.full(t.size, theorem_2(mechanism, erm.W[-1])))
     rows += _series("Theorem 3, limit (FTT)", t, np.ones(t.size))
     styles = [
@@ -111,9 +116,8 @@ def _ratio_panel(erm: Flow, ftt: Flow) -> alt.Chart:
         ("Theorem 3, limit (FTT)", BLACK, [9, 3, 2, 3]),
     ]
     high = 1.1 * max(row["value"] for row in rows)
-    axis = alt.Axis(values=[tick for tick in RATIO_TICKS if tick <= high])
     scale = alt.Scale(type="log", domain=[0.96, high], nice=False)
-    y = alt.Y("value:Q", title="ℓ_te(W(t)) / err*_te", scale=scale, axis=axis)
+    y = alt.Y("value:Q", title="ℓ_te(W(t)) / err*_te", scale=scale, axis=ratio_axis(high))
     return _lines(rows, styles, y, "Test error after retraining b")
 
 
@@ -231,7 +235,7 @@ def _against(title: str, checks: Sequence[Check]) -> Layers:
         for check in checks
     ]
     outcome = alt.Legend(title=None, orient="bottom")
-    axis = alt.Axis(values=[tick for tick in RATIO_TICKS if tick <= high], format="~g")
+    axis = ratio_axis(high)
     points = (
         chart_of(rows)
         .mark_point(size=45, opacity=0.75, filled=True)

@@ -15,7 +15,6 @@ from ftt.report.theory import (
     GREEN,
     ORANGE,
     PINK,
-    RATIO_TICKS,
     RED,
     SKY,
     Chart,
@@ -23,6 +22,7 @@ from ftt.report.theory import (
     Rows,
     apart,
     headed,
+    ratio_axis,
 )
 from ftt.theory.mechanism import Array
 from ftt.theory.phase import Phase
@@ -203,7 +203,7 @@ def sweep_chart(ratios: Array, names: Sequence[str], k: int, t: float) -> Chart:
     base = chart_of(rows).encode(x=x, color=colour)
     high = 1.1 * float(ratios.max())
     scale = alt.Scale(type="log", domain=[0.95, high], nice=False)
-    axis = alt.Axis(values=[tick for tick in RATIO_TICKS if tick <= high], format="~g")
+    axis = ratio_axis(high)
     y = alt.Y("mean:Q", title="ℓ_te / err*_te", scale=scale, axis=axis)
     mark = chart_of([{"frozen": k, "label": f"k = {k}"}])
     layered: Chart = alt.layer(

@@ -16,6 +16,8 @@ from ftt.theory.losses import spurious_weight, training_error, training_gap
 from ftt.theory.mechanism import Array, Mechanism
 
 RANK_TOLERANCE = 1e-12
+DecayVariant = Literal["gronwall", "paper"]
+LowerVariant = Literal["main", "appendix", "start"]
 
 
 def lemma_1(mechanism: Mechanism) -> float:
@@ -42,7 +44,7 @@ def c_interval(mechanism: Mechanism, l_tr: float) -> tuple[float, float]:
 
 
 def training_decay(
-    mechanism: Mechanism, start: Start, c_0: float, t: float, *, variant: Literal["gronwall", "paper"] = "gronwall"
+    mechanism: Mechanism, start: Start, c_0: float, t: float, *, variant: DecayVariant = "gronwall"
 ) -> float:
     """Training-error lemma: an upper bound of ℓ_tr(t) with every constant written out.
 
@@ -121,9 +123,6 @@ def theorem_1(mechanism: Mechanism, l_tr: float | None = None, *, any_order: boo
             hint="take a later t",
         )
     return l_tr / (1 - high) ** 2
-
-
-LowerVariant = Literal["main", "appendix", "start"]
 
 
 def theorem_2(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import nn
 
 from ftt.backbones import Backbone, extract
 from ftt.caching import Artifact, Cache, NoCache
@@ -101,6 +103,25 @@ class FreezeThenTrain:
             phi = block.projection(phi) if block.projection else phi
             parts.append(phi if block.scale == 1 else phi * np.float32(block.scale))
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def save(self, folder: Path | str, **notes: Any) -> Path:
+        """Write weights (safetensors), config (JSON) and a model card; see `ftt.train.saved`."""
+        from ftt.train import saved
+
+        return saved.save(self, Path(folder), notes=notes)
+
+    @staticmethod
+    def load(folder: Path | str, inputs: Inputs) -> FreezeThenTrain:
+        """Read back what `save` wrote; `inputs` are of the kind it was fitted on."""
+        from ftt.train import saved
+
+        return saved.load(Path(folder), inputs)
+
+    def export(self, coef: npt.NDArray[np.floating[Any]], intercept: npt.NDArray[np.floating[Any]]) -> nn.Module:
+        """The model with a probe's weights as one torch module: prepared inputs in, logits out."""
+        from ftt.train.export import ProbedModule
+
+        return ProbedModule(self, coef, intercept)
 
     def _features(self, block: Block, inputs: Inputs, label: str, depth: str) -> FloatArray:
         if block.source == "frozen":

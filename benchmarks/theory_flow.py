@@ -110,8 +110,9 @@ def _large_row(quick: bool) -> dict[str, object]:
     half, m = (250, 25) if quick else (500, 50)
     before = time.process_time()
     tracemalloc.start()
-    mechanism = Mechanism.random(np.random.default_rng(0), d1=half, d2=half, k=10, eta_core=1.0, eta_spu=0.5)
-    run = flow(mechanism, m, 0.0, [1e4], rng=0)
+    with single_thread():
+        mechanism = Mechanism.random(np.random.default_rng(0), d1=half, d2=half, k=10, eta_core=1.0, eta_spu=0.5)
+        run = flow(mechanism, m, 0.0, [1e4], rng=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     seconds = time.process_time() - before

@@ -77,9 +77,7 @@ def save(
     """
     for name in formats:
         if name not in _WRITERS:
-            raise FttError(
-                "a chart cannot be written in this format", given=name, allowed=", ".join(sorted(_WRITERS))
-            )
+            raise FttError("a chart cannot be written in this format", given=name, allowed=", ".join(sorted(_WRITERS)))
     spec = fragment(chart)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{stem}.{name}" for name in formats]

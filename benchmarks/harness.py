@@ -58,6 +58,13 @@ def collect(names: Sequence[str], quick: bool, console: Console) -> Iterator[Row
 MISSED = ("not measured", "below the floor")
 
 
+def reaches(ratio: float, bound: float | str) -> bool:
+    """Whether a ratio is as large as a bound, or as small as one written "<= 6x"."""
+    if isinstance(bound, str):
+        return ratio <= float(bound.strip("<=≤ x×"))
+    return ratio >= bound
+
+
 def verdict(row: Row, quick: bool) -> str:
     """Whether a ratio reaches its target, its floor, or neither."""
     ratio, floor, target = (row.get(key) for key in ("ratio", "floor", "target"))
@@ -65,10 +72,10 @@ def verdict(row: Row, quick: bool) -> str:
         return MISSED[0]
     if quick:
         return ""
-    if floor is not None and ratio < floor:
+    if floor is not None and not reaches(ratio, floor):
         return MISSED[1]
-    if target is not None:
-        return "target" if ratio >= target else "floor"
+    if target is not None and reaches(ratio, target):
+        return "target"
     return "floor" if floor is not None else ""
 
 

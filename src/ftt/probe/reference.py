@@ -72,9 +72,7 @@ def fit_one_by_one(
     return Fits(coef, intercept, gradient, converged)
 
 
-def _estimator(
-    C: float, n_classes: int, tol: float, max_iter: int, penalty: Penalty, class_weight: ClassWeight
-) -> Any:
+def _estimator(C: float, n_classes: int, tol: float, max_iter: int, penalty: Penalty, class_weight: ClassWeight) -> Any:
     from sklearn.linear_model import LogisticRegression
 
     if penalty == "l2":

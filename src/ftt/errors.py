@@ -28,9 +28,7 @@ class FttError(ValueError):
       allowed: 0 <= p <= 1
     """
 
-    def __init__(
-        self, problem: str, *, given: object = None, allowed: object = None, hint: str | None = None
-    ) -> None:
+    def __init__(self, problem: str, *, given: object = None, allowed: object = None, hint: str | None = None) -> None:
         self.problem = problem
         self.given = given
         self.allowed = allowed

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ftt.backbones.base import Backbone
+from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.backbones.weights import content_id
 from ftt.data.inputs import Inputs, Kind
 from ftt.errors import FttError
@@ -28,6 +29,8 @@ class HuggingFace(Backbone):
 
     def __init__(self, member: str) -> None:
         super().__init__()
+        # transformers imports torchvision for every model, text or not.
+        ensure_torchvision_imports()
         try:
             from transformers import AutoModel, AutoTokenizer
         except ImportError:

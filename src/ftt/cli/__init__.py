@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from ftt.cli import data, demo, doctor, ls, reproduce, run, status
+from ftt.cli import data, demo, doctor, ls, reproduce, run, status, theory
 from ftt.errors import FttError
 from ftt.version import __version__
 
@@ -39,6 +39,7 @@ app.command(context_settings=run.EXTRA)(run.run)
 app.command()(reproduce.reproduce)
 app.command()(ls.ls)
 app.add_typer(data.app, name="data")
+app.add_typer(theory.app, name="theory")
 app.command()(status.status)
 app.command()(doctor.doctor)
 

@@ -37,22 +37,23 @@ def run(spec: Spec, home: Home, places: Places, machine: Machine | None = None) 
     if (found := home.runs.find(spec)) is not None:
         return {**found, "from_store": True}
     machine = machine or Machine()
-    if machine.fabric().global_rank > 0:
+    # Loaded before the run is noted down: data that cannot be used leaves no trace of a run.
+    data = cast(Dataset, spec.data).load(places)
+    if machine.devices * machine.nodes > 1 and machine.fabric().global_rank > 0:
         # A helper of a training over several processes: it takes no locks, writes nothing and has nothing to say.
-        _compute(spec, home, ReadOnly(home.artifacts), places, machine)
+        _compute(spec, data, home, ReadOnly(home.artifacts), machine)
         raise SystemExit(0)
     with home.runs.begin(spec):
         # Whoever held the lock before may have finished it.
         if (found := home.runs.find(spec)) is not None:
             return {**found, "from_store": True}
-        result = _compute(spec, home, home.artifacts, places, machine)
+        result = _compute(spec, data, home, home.artifacts, machine)
         home.runs.finish(spec, result)
     return {**result, "from_store": False}
 
 
-def _compute(spec: Spec, home: Home, cache: Cache, places: Places, machine: Machine) -> dict[str, Json]:
+def _compute(spec: Spec, data: GroupedData, home: Home, cache: Cache, machine: Machine) -> dict[str, Json]:
     seconds: dict[str, float] = {}
-    data = _timed(seconds, "data", lambda: cast(Dataset, spec.data).load(places))
     recipe = Recipe(cast(Freezer | None, spec.freeze), cast(Method | None, spec.method), spec.join)
     model = _timed(
         seconds,

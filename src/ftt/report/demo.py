@@ -83,24 +83,24 @@ def chart(lines: Sequence[Line], names: dict[str, str]) -> alt.TopLevelMixin:
             }
         )
     order = list(names.values())
-    bottom = max(0.0, min(row["low"] for row in rows) - 8)
     base = chart_of(rows).encode(x=alt.X("features:N", sort=order, title=None, axis=alt.Axis(labelAngle=0)))
-    scale = alt.Scale(domain=[bottom, min(100.0, max(row["high"] for row in rows) + 4)], zero=False)
-    bars = base.mark_bar(width=52).encode(
-        y=alt.Y("worst:Q", title="worst-group accuracy (%)", scale=scale),
-        y2=alt.Y2Datum(bottom),
-        color=alt.Color("features:N", sort=order, legend=None, scale=alt.Scale(domain=order, range=list(PALETTE[:3]))),
+    colour = alt.Color("features:N", sort=order, legend=None, scale=alt.Scale(domain=order, range=list(PALETTE[:3])))
+    worst = alt.Y("worst:Q", title="worst-group accuracy (%)", scale=alt.Scale(zero=False))
+    # Points, not bars: the axis does not start at zero.
+    points = base.mark_point(size=140, opacity=1).encode(
+        y=worst,
+        color=colour,
         tooltip=[
             alt.Tooltip("features:N"),
             alt.Tooltip("worst:Q", format=".1f"),
             alt.Tooltip("average:Q", format=".1f"),
         ],
     )
-    whiskers = base.mark_rule(strokeWidth=1.6, color="#222").encode(y="low:Q", y2="high:Q")
-    numbers = base.mark_text(dy=-6, dx=18, fontSize=12, color="#222").encode(
-        y="worst:Q", text=alt.Text("worst:Q", format=".1f")
+    whiskers = base.mark_rule(strokeWidth=2).encode(y=alt.Y("low:Q", title=""), y2="high:Q", color=colour)
+    numbers = base.mark_text(align="left", dx=12, fontSize=13, color="#222").encode(
+        y=worst, text=alt.Text("worst:Q", format=".1f")
     )
-    panels = alt.layer(bars, whiskers, numbers).properties(width=250, height=260)
+    panels = alt.layer(whiskers, points, numbers).properties(width=270, height=260)
     return panels.facet(column=alt.Column("setting:N", title=None, sort=[r["setting"] for r in rows]))
 
 
@@ -111,8 +111,9 @@ def write(lines: Sequence[Line], names: dict[str, str], dataset: str, verdict: s
     about = {
         "dominoes": "Real CIFAR-10 cars and trucks (core) above real MNIST zeros and ones (spurious); "
         "EfficientNet-Lite0 with ImageNet weights.",
-        "digits": "Embedded handwritten digits: even or odd (core) above a zero or one (spurious); a small network with random "
-        "weights. A stand-in for Dominoes, used when that cannot be fetched: 400 test images, wide intervals.",
+        "digits": "Embedded handwritten digits: even or odd (core) above a zero or one (spurious); a small network "
+        "with random weights. A stand-in for Dominoes, used when that cannot be fetched: 400 test images, wide "
+        "intervals.",
     }[dataset]
     page = write_page(
         folder / "demo.html",
@@ -121,7 +122,7 @@ def write(lines: Sequence[Line], names: dict[str, str], dataset: str, verdict: s
             about,
             "Labels are wrong at the rate of the core noise; the shortcut disagrees with the label at the rate of the "
             "spurious noise. Each kind of features is probed on noisy, balanced data of the target environment and "
-            "judged on clean test labels. Bars show 95 % intervals over test images.",
+            "judged on clean test labels. Lines show 95 % intervals over test images.",
             verdict + ".",
         ],
         [

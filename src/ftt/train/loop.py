@@ -184,6 +184,13 @@ def _step(session: Session, loaded: Loaded, size: int, seed: int, fabric: Fabric
         logits, features = session.network(x, frozen)
     batch = Batch(y=y, a=a, step=position.step, epoch=position.epoch)
     loss = session.method.loss(Outputs(logits, features), batch, session.state)
+    if not torch.isfinite(loss):
+        raise FttError(
+            f"training diverged: the loss is {float(loss.detach())} in epoch {position.epoch}, step {position.step}",
+            given=f"lr {session.optimizer.param_groups[0]['lr']:g}, method {session.method.name}",
+            allowed="a finite loss",
+            hint="lower --lr",
+        )
     # Processes average their gradients; an uneven last batch is weighted back to the mean over all its rows.
     share = len(y) * fabric.world_size / size
     fabric.backward(loss * share if fabric.world_size > 1 else loss)

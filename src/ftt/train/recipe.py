@@ -39,13 +39,11 @@ class Recipe:
 
     def normal(self) -> Recipe:
         """The same recipe in its simplest form: p = 0 freezes nothing, p = 1 leaves nothing to train."""
-        if self.freeze is None or self.method is None:
-            return replace(self, join="joint")
-        if self.freeze.p == 0:
+        if self.freeze is not None and self.freeze.p == 0:
             return Recipe(None, self.method)
-        if self.freeze.p == 1:
+        if self.freeze is not None and self.freeze.p == 1:
             return Recipe(self.freeze, None)
-        return self
+        return self if self.freeze and self.method else replace(self, join="joint")
 
     def describe(self) -> dict[str, Json]:
         return {

@@ -1,0 +1,112 @@
+"""A training that is killed at any moment goes on and ends in the same bits."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from ftt.data import Places
+from ftt.data.digits import Digits
+from ftt.experiments.runner import run
+from ftt.methods.jtt import JTT
+from ftt.spec import Spec, Training
+from ftt.store import Home
+from ftt.train import Recipe, preset
+from ftt.train.checkpoint import CheckpointFile, Position, Snapshot
+
+RECIPES = {
+    "erm": preset("erm"),
+    "jtt": Recipe(None, JTT(identify_epochs=2, upweight=3)),
+    "ftt": preset("ftt"),
+}
+
+
+def trained(home: Path) -> dict[str, npt.NDArray[Any]]:
+    (path,) = (home / "artifacts" / "trained").glob("*/*.safetensors")
+    return load_file(path)
+
+
+def without_times(result: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in result.items() if key not in ("seconds", "from_store")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RECIPES)
+def test_five_kills_change_no_bit_of_weights_and_result(name: str, tmp_path: Path) -> None:
+    recipe = RECIPES[name]
+    spec = Spec(
+        data=Digits(core_noise=0.2),
+        backbone="tinyconv",
+        freeze=recipe.freeze,
+        method=recipe.method,
+        train=Training(epochs=8, batch_size=64, schedule="drop", drop_after=4),
+    )
+    (tmp_path / "spec.json").write_text(json.dumps(spec.describe()))
+    driver = Path(__file__).with_name("resume_driver.py")
+    command = [sys.executable, str(driver), str(tmp_path / "spec.json"), str(tmp_path / "killed"), "5"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split()[-1]) == 5
+    torch.set_num_threads(1)
+    whole = run(spec, Home(tmp_path / "whole"), Places.from_environment())
+    killed = Home(tmp_path / "killed").runs.find(spec)
+    assert killed is not None
+    assert without_times(killed) == without_times(whole)
+    expected, got = trained(tmp_path / "whole"), trained(tmp_path / "killed")
+    assert expected.keys() == got.keys()
+    for key, value in expected.items():
+        np.testing.assert_array_equal(got[key], value, err_msg=key)
+    assert not list((tmp_path / "killed").glob("checkpoints/*/*.safetensors")), "finished trainings leave no checkpoint"
+
+
+def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path: Path) -> None:
+    file = CheckpointFile(tmp_path)
+    for epoch in (1, 2):
+        file.save(Snapshot({"w": torch.full((3,), float(epoch))}, Position(epoch=epoch)))
+    file.last.write_bytes(file.last.read_bytes()[:20])
+    snapshot = file.load()
+    assert snapshot is not None
+    assert snapshot.position.epoch == 1
+    assert snapshot.tensors["w"].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_without_a_checkpoint_there_is_nothing_to_go_on_from(tmp_path: Path) -> None:
+    assert CheckpointFile(tmp_path).load() is None
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam"])
+def test_an_optimizer_is_restored_to_the_same_next_step(optimizer: str, tmp_path: Path) -> None:
+    from ftt.train.checkpoint import optimizer_tensors, restore_optimizer
+    from ftt.train.loop import make_optimizer
+
+    def steps(net: torch.nn.Linear, chosen: torch.optim.Optimizer, count: int) -> None:
+        for number in range(count):
+            chosen.zero_grad()
+            net(torch.full((2, 3), float(number))).sum().backward()
+            chosen.step()
+
+    training = Training(optimizer=optimizer, lr=0.1)
+    torch.manual_seed(0)
+    first = torch.nn.Linear(3, 1)
+    own = make_optimizer(first, training)
+    steps(first, own, 3)
+    file = CheckpointFile(tmp_path)
+    file.save(Snapshot({**first.state_dict(), **optimizer_tensors(own)}, Position()))
+    snapshot = file.load()
+    assert snapshot is not None
+    second = torch.nn.Linear(3, 1)
+    second.load_state_dict({name: snapshot.tensors[name] for name in ("weight", "bias")})
+    other = make_optimizer(second, training)
+    restore_optimizer(other, snapshot.tensors)
+    steps(first, own, 2)
+    steps(second, other, 2)
+    assert torch.equal(first.weight, second.weight)

@@ -2,9 +2,9 @@
 
     python examples/minimal_ftt.py
 
-Nothing of the library is used but the data set. Two noises fight: labels are wrong in 20 % of the rows (core noise), the
-shortcut below the digit is always right (spurious noise 0). Plain training learns the shortcut and wears the core
-features away; a frozen quarter of principal components keeps them.
+Nothing of the library is used but the data set. Two noises fight: labels are wrong in 20 % of the rows (core noise),
+the shortcut below the digit is always right (spurious noise 0). Plain training learns the shortcut and wears the core
+features away; a frozen half of principal components keeps them.
 """
 
 from __future__ import annotations

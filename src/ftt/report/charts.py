@@ -5,14 +5,13 @@ A chart is an altair object. `save` writes it, `fragment` hands its specificatio
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import altair as alt
 
+from ftt.atomic import replacing
 from ftt.errors import FttError
 
 PALETTE: tuple[str, ...] = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
@@ -82,7 +81,8 @@ def save(
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{stem}.{name}" for name in formats]
     for name, path in zip(formats, paths, strict=True):
-        _replace(path, _WRITERS[name](spec))
+        with replacing(path) as scratch:
+            scratch.write_bytes(_WRITERS[name](spec))
     return paths
 
 
@@ -112,15 +112,3 @@ def _json(spec: Mapping[str, Any]) -> bytes:
 
 
 _WRITERS: dict[str, Callable[[Mapping[str, Any]], bytes]] = {"png": _png, "svg": _svg, "html": _html, "json": _json}
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(name).chmod(0o644)
-        os.replace(name, path)  # noqa: PTH105 (the rename must overwrite on every platform)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

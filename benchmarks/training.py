@@ -29,7 +29,7 @@ def rows(quick: bool) -> list[dict[str, Any]]:
             "ratio": lite0["erm"] / lite0["ftt"],
             "floor": 1 / 1.05,
             "target": 1 / 1.02,
-            "quality": f"FTT costs {lite0['ftt'] / lite0['erm']:.3f} of ERM (EfficientNet-Lite0, frozen features cached)",
+            "quality": f"FTT costs {lite0['ftt'] / lite0['erm']:.3f} of ERM (EfficientNet-Lite0, cached features)",
         },
         {
             "stage": "FTT training, no augmentation",

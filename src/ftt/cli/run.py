@@ -20,6 +20,7 @@ def run(
     method: Annotated[str | None, typer.Option(help="another method: ftt ls methods")] = None,
     backbone: Annotated[str | None, typer.Option(help="a name of: ftt ls backbones")] = None,
     join: Annotated[str | None, typer.Option(help="where frozen and trained features meet: joint or late")] = None,
+    budget: Annotated[str, typer.Option(help="cpu (small), or paper (the published setting)")] = "cpu",
     seed: Annotated[int, typer.Option(min=0, help="seed of noise and of training")] = 0,
     flags: Annotated[bool, typer.Option("--flags", help="list every other flag with its range, and stop")] = False,
     json: JsonFlag = False,
@@ -41,9 +42,11 @@ def run(
     from ftt.cli.flags import parse, rows
     from ftt.cli.screen import watched
     from ftt.data import Places
+    from ftt.errors import unknown
     from ftt.spec import Probing, Spec, Training
     from ftt.store import Home
     from ftt.train import preset
+    from ftt.train.presets import paper_setting
 
     chosen = preset(recipe, p=p, freeze=freeze, method=method, join=join)
     source = registry.DATASETS.get(dataset)
@@ -58,13 +61,20 @@ def run(
     given = parse(context.args, sources)
     if "seed" not in given["data"]:
         given["data"]["seed"] = seed
+    training, default_backbone = source.default_training, source.default_backbone
+    if budget == "paper" and chosen.method is not None:
+        setting = paper_setting(dataset, chosen.method.name)
+        training, default_backbone = training.replace(**setting.training), setting.backbone
+        given["method"] = {**setting.method, **given["method"]}
+    elif budget != "cpu":
+        raise unknown("budget", budget, ("cpu", "paper"))
     spec = Spec(
         data=source.from_options(given["data"]),
-        backbone=backbone or source.default_backbone,
+        backbone=backbone or default_backbone,
         freeze=chosen.freeze.replace(**given["freeze"]) if chosen.freeze else None,
         method=chosen.method.replace(**given["method"]) if chosen.method else None,
         join=chosen.join,
-        train=source.default_training.replace(**given["train"]),
+        train=training.replace(**given["train"]),
         probe=Probing.from_options(given["probe"]),
         seed=seed,
     )

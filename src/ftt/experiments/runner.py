@@ -67,6 +67,7 @@ def _compute(spec: Spec, data: GroupedData, home: Home, cache: Cache, machine: M
             cache=cache,
             checkpoints=lambda key: CheckpointFile(home.checkpoint_folder(key)),
             machine=machine,
+            on_epoch=lambda log: home.runs.write_log(spec, log),
         ),
     )
     phi = _timed(seconds, "transform", lambda: model.transform(data["val"], spec.probe.depth))

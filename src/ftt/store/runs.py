@@ -42,6 +42,11 @@ class RunStore:
     def finish(self, spec: Spec, result: dict[str, Json]) -> None:
         write_json(self.folder(spec) / "result.json", result)
 
+    def write_log(self, spec: Spec, log: list[dict[str, Json]]) -> None:
+        """The training log so far as JSON lines, for whoever watches."""
+        with replacing(self.folder(spec) / "train.jsonl") as scratch:
+            scratch.write_text("".join(json.dumps(record, sort_keys=True) + "\n" for record in log))
+
     def states(self) -> list[dict[str, Json]]:
         """Every run by state: done, running or stopped (started, not finished, nobody at it)."""
         rows = []

@@ -21,7 +21,7 @@ from ftt.params import digest
 from ftt.spec import Training
 from ftt.train.batches import Batches, FrozenBranch
 from ftt.train.checkpoint import CheckpointFile
-from ftt.train.loop import train_in_stages
+from ftt.train.loop import OnEpoch, train_in_stages
 from ftt.train.machine import Machine
 from ftt.train.model import Block, FreezeThenTrain, trained_features
 from ftt.train.network import TwoBranch, build
@@ -42,6 +42,7 @@ def fit(
     cache: Cache | None = None,
     checkpoints: OpenCheckpoint | None = None,
     machine: Machine | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> FreezeThenTrain:
     """Freeze, then train.
 
@@ -63,6 +64,8 @@ def fit(
         Where a training of a given key leaves its checkpoints; without it, it leaves none.
     machine : Machine, optional
         Devices; by default the best single one.
+    on_epoch : callable, optional
+        Gets the log (a list of records, one per epoch) whenever an epoch ends.
 
     Examples
     --------
@@ -75,7 +78,9 @@ def fit(
     train = require_fittable(data["train"], "training")
     recipe = recipe.normal()
     task = Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes))
-    job = Job(train, task, training or Training(), seed, cache or NoCache(), checkpoints, machine or Machine())
+    job = Job(
+        train, task, training or Training(), seed, cache or NoCache(), checkpoints, machine or Machine(), on_epoch
+    )
     initial = create(backbone, train.inputs)
     if recipe.freeze is None and recipe.method is None:
         return FreezeThenTrain(recipe, backbone, initial, None, (Block("frozen"),), cache=job.cache)
@@ -134,6 +139,7 @@ class Job:
     cache: Cache
     checkpoints: OpenCheckpoint | None
     machine: Machine
+    on_epoch: OnEpoch | None
 
     def train(
         self, recipe: Recipe, initial: Backbone, part: FrozenPart | None
@@ -171,6 +177,7 @@ class Job:
                 self.task,
                 fabric=self.machine.fabric(self.training.precision),
                 checkpoint=checkpoint,
+                on_epoch=self.on_epoch,
             )
             state = {name: value.detach().cpu().contiguous().numpy() for name, value in network.state_dict().items()}
             return Artifact(state, {"log": log})

@@ -27,6 +27,7 @@ CHECKPOINT_SECONDS = 20.0
 """A killed run loses at most about this much work."""
 
 IntArray = npt.NDArray[np.int64]
+OnEpoch = Callable[[list[dict[str, Any]]], None]
 
 
 @dataclass
@@ -71,10 +72,12 @@ def train_in_stages(
     *,
     fabric: Fabric,
     checkpoint: CheckpointFile | None = None,
+    on_epoch: OnEpoch | None = None,
 ) -> tuple[TwoBranch, list[dict[str, Any]]]:
     """Every stage of a method from fresh weights; the network of the last one is kept.
 
-    Goes on from the checkpoint where there is one. The log has one record per epoch, on the observed labels.
+    Goes on from the checkpoint where there is one. The log has one record per epoch, on the observed labels; it is
+    handed to `on_epoch`, whole, whenever one is added.
     """
     if method.whole_batch and fabric.world_size > 1:
         raise FttError(
@@ -94,7 +97,7 @@ def train_in_stages(
         session = _open(network, method, training, task, rows, position, fabric)
         if snapshot is not None and number == snapshot.position.stage and "tally" in snapshot.tensors:
             session.restore(snapshot)
-        _run(session, batches, stages[number], training, seed, fabric, checkpoint, label)
+        _run(session, batches, stages[number], training, seed, fabric, checkpoint, on_epoch, label)
         position = session.position
         if number + 1 < len(stages):
             rows = _with_errors(network, batches, stages[number + 1].copies_of_errors, fabric)
@@ -147,6 +150,7 @@ def _run(
     seed: int,
     fabric: Fabric,
     checkpoint: CheckpointFile | None,
+    on_epoch: OnEpoch | None,
     label: str,
 ) -> None:
     steps_per_epoch = -(-len(session.rows) // training.batch_size)
@@ -156,6 +160,8 @@ def _run(
         _step(session, loaded, size, seed, fabric)
         if session.position.step_in_epoch == steps_per_epoch:
             _close_epoch(session)
+            if on_epoch is not None and fabric.is_global_zero:
+                on_epoch(session.position.log)
         if checkpoint is not None and fabric.is_global_zero and time.monotonic() - saved > CHECKPOINT_SECONDS:
             checkpoint.save(session.snapshot())
             saved = time.monotonic()

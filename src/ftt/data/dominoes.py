@@ -16,6 +16,7 @@ from ftt.data.pairing import make_environments
 from ftt.data.places import Places
 from ftt.errors import FttError
 from ftt.params import param
+from ftt.spec import Training
 
 CAR, TRUCK = 1, 9
 SOURCE = {"train": "train", "val": "train", "test": "test"}
@@ -34,6 +35,7 @@ class Dominoes(Dataset):
 
     name: ClassVar[str] = "dominoes"
     default_backbone: ClassVar[str] = "lite0"
+    default_training: ClassVar[Training] = Training(epochs=4, batch_size=64)
     info: ClassVar[DatasetInfo] = DatasetInfo(
         name="dominoes",
         classes=("car", "truck"),

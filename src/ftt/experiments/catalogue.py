@@ -44,7 +44,7 @@ def _recipes(seeds: int) -> list[Cell]:
                     freeze=recipe.freeze,
                     method=recipe.method,
                     join=recipe.join,
-                    train=Training(epochs=4, batch_size=64),
+                    train=Dominoes.default_training,
                     seed=seed,
                 )
                 for seed in range(seeds)

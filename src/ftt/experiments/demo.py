@@ -65,7 +65,7 @@ def specs(dataset: str) -> list[tuple[tuple[float, float], str, Spec]]:
         data: Dataset
         if dataset == "dominoes":
             data, backbone = Dominoes(core_noise=core, spurious_noise=spurious, train_size=5000), "lite0"
-            training = Training(epochs=4, batch_size=64)
+            training = data.default_training
         else:
             data, backbone = Digits(core_noise=core, spurious_noise=spurious), "tinyconv"
             training = Training(epochs=40, lr=0.05)

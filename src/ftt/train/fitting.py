@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ftt.backbones import Backbone, create, extract
 from ftt.backbones.extract import features_key
+from ftt.backbones.folding import folded
 from ftt.caching import Artifact, Cache, NoCache
 from ftt.data.grouped import Fittable, GroupedData, require_fittable
 from ftt.freeze.base import Basis, Freezer, Projection
@@ -112,20 +113,26 @@ def freeze(freezer: Freezer, backbone: Backbone, train: Fittable, cache: Cache) 
     return Basis.from_arrays(cache.keep("basis", key, make).arrays).first(freezer.frozen_dims(m))
 
 
-@dataclass(frozen=True)
 class FrozenPart(FrozenBranch):
-    """The frozen branch as a function of prepared inputs, for views that no cache can hold."""
+    """The frozen branch as a function of prepared inputs, for views that no cache can hold.
 
-    backbone: Backbone
-    projection: Projection
+    BatchNorm stays in eval mode whatever the trained branch does (it is folded away where it can be), and no gradient
+    is kept.
+    """
+
+    def __init__(self, backbone: Backbone, projection: Projection) -> None:
+        self.backbone = backbone
+        self.projection = projection
+        self._fast: Backbone | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
-        # BatchNorm stays in eval mode whatever the trained branch does, and no gradient is kept.
-        self.backbone.eval()
-        with torch.no_grad():
-            weight, bias = torch.from_numpy(self.projection.weight), torch.from_numpy(self.projection.bias)
-            features: Tensor = self.backbone(x)
-            return features @ weight.to(x.device) + bias.to(x.device)
+        if self._fast is None:
+            self._fast = folded(self.backbone.to(x.device), x[:8])
+        weight, bias = torch.from_numpy(self.projection.weight), torch.from_numpy(self.projection.bias)
+        with torch.inference_mode():
+            features: Tensor = self._fast(x) @ weight.to(x.device) + bias.to(x.device)
+        # A tensor made in inference mode may not enter autograd; its copy may.
+        return features.clone()
 
 
 @dataclass(frozen=True)

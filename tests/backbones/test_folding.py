@@ -1,0 +1,79 @@
+"""Folding changes the speed of a frozen backbone and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import torch
+from torch import Tensor, nn
+
+from ftt.backbones import create
+from ftt.backbones.base import Backbone, images_to_tensor
+from ftt.backbones.folding import folded
+from ftt.data import ArrayInputs
+from ftt.data.inputs import Kind
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (8, 64, 32, 3), dtype=np.uint8)
+
+
+def norms(module: nn.Module) -> int:
+    return sum(isinstance(m, nn.BatchNorm2d) for m in module.modules())
+
+
+def stir(backbone: Backbone) -> None:
+    """Running statistics away from their start, so that folding has something to get wrong."""
+    generator = torch.Generator().manual_seed(0)
+    for module in backbone.modules():
+        if isinstance(module, nn.BatchNorm2d):
+            assert module.running_mean is not None
+            assert module.running_var is not None
+            module.running_mean.copy_(0.1 * torch.randn(module.num_features, generator=generator))
+            module.running_var.copy_(0.5 + torch.rand(module.num_features, generator=generator))
+
+
+@pytest.mark.parametrize("name", ["lite0", "timm-random:resnet18"])
+def test_every_norm_is_folded_and_features_agree(name: str) -> None:
+    backbone = create(name, ArrayInputs(IMAGES, "images")).eval()
+    if name != "lite0":
+        stir(backbone)
+    x = backbone.prepare(IMAGES)
+    fast = folded(backbone, x)
+    assert norms(backbone) > 0
+    assert norms(fast) == 0
+    with torch.inference_mode():
+        expected, got = backbone(x), fast(x)
+    assert float((expected - got).abs().max() / expected.std()) < 1e-3
+
+
+class NormFirst(Backbone):
+    """A norm that is registered after a convolution but runs before it: the guess is wrong here."""
+
+    accepts: ClassVar[tuple[Kind, ...]] = ("images",)
+    num_features = 4
+    weights_id = "norm-first"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(3, 3, 3)
+        self.norm = nn.BatchNorm2d(3)
+        self.out = nn.Conv2d(3, 4, 1)
+
+    def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
+        return images_to_tensor(batch, (0.5,) * 3, (0.5,) * 3, smallest=16)
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = self.out(self.convolution(self.norm(x).relu())).mean((2, 3))
+        return out
+
+
+def test_a_wrong_guess_is_noticed_and_not_used() -> None:
+    backbone = NormFirst().eval()
+    stir(backbone)
+    x = backbone.prepare(IMAGES)
+    safe = folded(backbone, x)
+    assert norms(safe) == 1
+    with torch.inference_mode():
+        assert torch.equal(safe(x), backbone(x))

@@ -115,8 +115,7 @@ def _step(
 
     def step() -> None:
         x = backbone.prepare(images)
-        logits, _ = network(x, frozen(x))
-        cross_entropy(logits, labels).backward()  # type: ignore[no-untyped-call]
+        cross_entropy(network(x, frozen(x)), labels).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 

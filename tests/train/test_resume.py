@@ -83,6 +83,38 @@ def test_without_a_checkpoint_there_is_nothing_to_go_on_from(tmp_path: Path) -> 
     assert CheckpointFile(tmp_path).load() is None
 
 
+def test_momentum_lies_in_memory_as_its_parameter_does(tmp_path: Path) -> None:
+    """Weights in channels_last, as in every image backbone here; the file holds them in plain order."""
+    from ftt.train.checkpoint import optimizer_tensors, restore_optimizer
+    from ftt.train.loop import make_optimizer
+
+    def network() -> torch.nn.Module:
+        torch.manual_seed(0)
+        net: torch.nn.Module = torch.nn.Conv2d(3, 5, 3)
+        return net.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
+
+    def step(net: torch.nn.Module, chosen: torch.optim.Optimizer) -> None:
+        chosen.zero_grad()
+        net(torch.linspace(-1, 1, 192).view(1, 3, 8, 8)).square().sum().backward()
+        chosen.step()
+
+    first = network()
+    own = make_optimizer(first, Training())
+    step(first, own)
+    file = CheckpointFile(tmp_path)
+    file.save(Snapshot({**first.state_dict(), **optimizer_tensors(own)}, Position()))
+    snapshot = file.load()
+    assert snapshot is not None
+    second = network()
+    second.load_state_dict({name: snapshot.tensors[name] for name in ("weight", "bias")})
+    other = make_optimizer(second, Training())
+    restore_optimizer(other, snapshot.tensors)
+    step(first, own)
+    step(second, other)
+    for name, value in first.state_dict().items():
+        assert torch.equal(second.state_dict()[name], value), name
+
+
 @pytest.mark.parametrize("optimizer", ["sgd", "adam"])
 def test_an_optimizer_is_restored_to_the_same_next_step(optimizer: str, tmp_path: Path) -> None:
     from ftt.train.checkpoint import optimizer_tensors, restore_optimizer

@@ -16,10 +16,9 @@ State = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the network gives for one batch: `logits` (B, K) and the `features` (B, m) the head saw."""
+    """What the network gives for one batch: `logits` (B, K)."""
 
     logits: Tensor
-    features: Tensor
 
 
 @dataclass(frozen=True)

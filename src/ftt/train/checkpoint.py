@@ -92,10 +92,15 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
     """Put the named tensors of `optimizer_tensors` back."""
+    parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         kind, _, rest = name.partition(".")
         if kind == "optimizer":
             index, _, slot = rest.partition(".")
-            state.setdefault(int(index), {})[slot] = value
+            like = parameters[int(index)]
+            # Fused optimisers walk memory: a slot must lie there as its parameter does (channels_last).
+            state.setdefault(int(index), {})[slot] = (
+                torch.empty_like(like).copy_(value) if value.shape == like.shape else value
+            )
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -36,10 +36,24 @@ class TwoBranch(nn.Module):
         self.project = nn.Linear(m, m - frozen_dims)
         self.head = nn.Linear(m, n_classes)
 
-    def forward(self, x: Tensor, frozen: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits (B, K) and features (B, m) of prepared inputs and their (B, p·m) frozen features."""
-        features = torch.cat([frozen, self.project(self.backbone(x))], dim=1)
-        return self.head(features), features
+    def forward(self, x: Tensor, frozen: Tensor) -> Tensor:
+        """Logits (B, K) of prepared inputs and their (B, p·m) frozen features."""
+        if not any(True for _ in self.backbone.parameters()):
+            return self._linear(x, frozen)
+        logits: Tensor = self.head(torch.cat([frozen, self.project(self.backbone(x))], dim=1))
+        return logits
+
+    def _linear(self, x: Tensor, frozen: Tensor) -> Tensor:
+        """The same for a backbone without weights, as x·(W_sl·h) in place of (x·W_sl)·h.
+
+        Two matrices in a row are multiplied with each other first: that, and with it every gradient, costs K/B of
+        pushing the batch through the wide one.
+        """
+        on_frozen, on_trained = self.head.weight.split([self.frozen_dims, self.project.out_features], dim=1)
+        direct = on_trained @ self.project.weight
+        offset = on_trained @ self.project.bias + self.head.bias
+        logits: Tensor = frozen @ on_frozen.T + self.backbone(x) @ direct.T + offset
+        return logits
 
 
 def build(backbone: Backbone, frozen_dims: int, n_classes: int, seed: int) -> TwoBranch:

@@ -164,10 +164,10 @@ class Predicts(Protocol):
 class Transforms(Protocol):
     """A fitted model."""
 
-    def transform(self, split: Split, depth: str = ...) -> npt.NDArray[np.float32]: ...
+    def transform(self, split: Split) -> npt.NDArray[np.float32]: ...
 
 
-def group_report(probe: Predicts, model: Transforms, split: HeldOut, *, depth: str = "projected") -> GroupReport:
+def group_report(probe: Predicts, model: Transforms, split: HeldOut) -> GroupReport:
     """Evaluate a probe on a model's features of a held-out split, against its clean labels."""
     if not isinstance(split, HeldOut):
         raise FttError(
@@ -176,5 +176,5 @@ def group_report(probe: Predicts, model: Transforms, split: HeldOut, *, depth: s
             allowed="test",
             hint="pass data['test']",
         )
-    predicted = probe.predict(model.transform(split, depth))
+    predicted = probe.predict(model.transform(split))
     return report_groups(predicted, split.y_clean, split.a, split.info, clean=split.clean_known)

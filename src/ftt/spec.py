@@ -54,14 +54,41 @@ class Probing(Configurable):
     name: ClassVar[str] = "probing"
 
     grid: str = param(
-        "wide", help="values of C: the paper's seven, or these extended downwards", choices=("wide", "paper")
+        "wide", help="values of C: the paper's, these extended downwards, or DFR's", choices=("wide", "paper", "dfr")
     )
+    penalty: str = param("l2", help="penalty of the logistic regressions", choices=("l2", "l1"))
+    groups: str = param(
+        "attribute",
+        help="what is balanced and judged: the attribute, or label and attribute together",
+        choices=("attribute", "label-attribute"),
+    )
+    scale: bool = param(False, help="bring every feature to unit variance first")
     repeats: int = param(3, help="balanced half-and-half splits that choose C", low=1)
     averages: int = param(10, help="balanced sub-samples whose weights are averaged", low=1)
+    dims: int | None = param(None, help="probe on this many principal components of the features only", low=1)
+    dims_from: str = param(
+        "train",
+        help="where these components come from: train (the paper), val (the released code)",
+        choices=("train", "val"),
+    )
     depth: str = param(
         "projected", help="the trained branch after its last linear layer, or before", choices=("projected", "backbone")
     )
     seed: int = param(0, help="seed of the sub-samples", low=0)
+
+
+PROTOCOLS: dict[str, Mapping[str, Json]] = {
+    "paper": {},
+    "dfr-original": {
+        "grid": "dfr",
+        "penalty": "l1",
+        "groups": "label-attribute",
+        "scale": True,
+        "repeats": 1,
+        "averages": 20,
+    },
+}
+"""Ways of probing with a name; ``dfr-original`` is that of Kirichenko et al.: four groups, L1, twenty averages."""
 
 
 @dataclass(frozen=True, kw_only=True)

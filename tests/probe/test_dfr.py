@@ -213,3 +213,32 @@ def test_class_that_no_half_can_hold_is_an_error_not_an_endless_loop() -> None:
     y[:1] = 1
     with pytest.raises(FttError, match=r"never holds all classes|does not hold every class"):
         DFRProbe(grid=GRID, repeats=200).fit(X, y, attribute=a)
+
+
+def test_l1_over_four_groups_is_dfrs_own_protocol() -> None:
+    """Balanced over label and attribute, features scaled, weights of useless features exactly zero."""
+    rng = np.random.default_rng(0)
+    a, y = rng.integers(0, 2, 600), rng.integers(0, 2, 600)
+    X = np.c_[y + 0.4 * rng.standard_normal(600), 50 * a, rng.standard_normal((600, 10))]
+    own = {"penalty": "l1", "groups": "label-attribute", "scale": True, "repeats": 1}
+    assert DFRProbe(grid="dfr", averages=4, **own).fit(X, y, attribute=a).score(X, y) > 0.85  # type: ignore[arg-type]
+    strong = DFRProbe(grid=[0.02], averages=1, **own).fit(X, y, attribute=a).coef_[0]  # type: ignore[arg-type]
+    assert strong[0] > 0
+    assert (strong[2:] == 0).sum() >= 8
+
+
+def test_scaling_gives_weights_on_the_features_as_they_came() -> None:
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 300)
+    X = np.c_[1000 * (y + rng.standard_normal(300)), 0.001 * rng.standard_normal(300), np.zeros(300)]
+    probe = DFRProbe(grid=[1.0], scale=True, averages=2).fit(X, y)
+    by_hand = X / np.array([X[:, 0].std(), X[:, 1].std(), 1])
+    same = DFRProbe(grid=[1.0], averages=2).fit(by_hand, y)
+    np.testing.assert_allclose(probe.decision_function(X), same.decision_function(by_hand), atol=1e-6)
+
+
+@pytest.mark.parametrize(("option", "value"), [("penalty", "l3"), ("groups", "both"), ("grid", "fine")])
+def test_unknown_options_are_named(option: str, value: str) -> None:
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    with pytest.raises(FttError, match=value):
+        DFRProbe(**{option: value}).fit(X, y, attribute=y)  # type: ignore[arg-type]

@@ -21,6 +21,8 @@ def run(
     backbone: Annotated[str | None, typer.Option(help="a name of: ftt ls backbones")] = None,
     join: Annotated[str | None, typer.Option(help="where frozen and trained features meet: joint or late")] = None,
     budget: Annotated[str, typer.Option(help="cpu (small), or paper (the published setting)")] = "cpu",
+    protocol: Annotated[str, typer.Option(help="paper, or dfr-original: four groups, L1, twenty averages")] = "paper",
+    probe_dims: Annotated[str | None, typer.Option(help="probe on so many principal components: 2,4,8")] = None,
     seed: Annotated[int, typer.Option(min=0, help="seed of noise and of training")] = 0,
     flags: Annotated[bool, typer.Option("--flags", help="list every other flag with its range, and stop")] = False,
     json: JsonFlag = False,
@@ -43,7 +45,7 @@ def run(
     from ftt.cli.screen import watched
     from ftt.data import Places
     from ftt.errors import unknown
-    from ftt.spec import Probing, Spec, Training
+    from ftt.spec import PROTOCOLS, Probing, Spec, Training
     from ftt.store import Home
     from ftt.train import preset
     from ftt.train.presets import paper_setting
@@ -61,6 +63,8 @@ def run(
     given = parse(context.args, sources)
     if "seed" not in given["data"]:
         given["data"]["seed"] = seed
+    if protocol not in PROTOCOLS:
+        raise unknown("protocol", protocol, PROTOCOLS)
     training, default_backbone = source.default_training, source.default_backbone
     if budget == "paper" and chosen.method is not None:
         setting = paper_setting(dataset, chosen.method.name)
@@ -75,7 +79,7 @@ def run(
         method=chosen.method.replace(**given["method"]) if chosen.method else None,
         join=chosen.join,
         train=training.replace(**given["train"]),
-        probe=Probing.from_options(given["probe"]),
+        probe=Probing.from_options({**PROTOCOLS[protocol], **given["probe"]}),
         seed=seed,
     )
     registry.BACKBONES.get(spec.backbone)
@@ -84,11 +88,47 @@ def run(
 
     machine = Machine(accelerator, devices, nodes)
     with watched(), pools.limited_to(threads or pools.available()):
-        result = run_spec(spec, Home.from_environment(home), Places.from_environment(cache, data), machine)
+        kept, places = Home.from_environment(home), Places.from_environment(cache, data)
+        results = [run_spec(each, kept, places, machine) for each in _by_dims(spec, probe_dims)]
     if json:
-        print_json(result)
+        print_json(results[0] if probe_dims is None else {"runs": results})
+    elif probe_dims is None:
+        _print_result(results[0])
     else:
-        _print_result(result)
+        _print_dims(results)
+
+
+def _by_dims(spec: Any, dims: str | None) -> list[Any]:
+    """The Spec itself, or one for every number of dimensions."""
+    from dataclasses import replace
+
+    from ftt.errors import FttError
+
+    if dims is None:
+        return [spec]
+    try:
+        numbers = [int(part) for part in dims.split(",")]
+    except ValueError:
+        raise FttError("--probe-dims takes whole numbers", given=dims, allowed="2,4,8,16") from None
+    return [replace(spec, probe=spec.probe.replace(dims=number)) for number in numbers]
+
+
+def _print_dims(results: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+
+    from ftt.report.tables import percent, plain_table
+
+    rows = [
+        [
+            str(result["probe"]["dims"]),
+            percent(result["worst_group_accuracy"]),
+            percent(result["average_accuracy"]),
+            f"{result['seconds']['probe']:.2f}",
+        ]
+        for result in results
+    ]
+    columns = ("dimensions", "worst group", "average", "probing (s)")
+    Console().print(plain_table("probed on the first principal components (%)", columns, rows, left=0))
 
 
 def _print_flags(rows: list[tuple[str, str, str, str, str]]) -> None:

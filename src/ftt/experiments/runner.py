@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 import warnings
 from collections.abc import Callable
@@ -10,18 +11,20 @@ from typing import TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ftt.caching import Cache
-from ftt.data import Dataset, GroupedData, Places
+from ftt.caching import Artifact, Cache
+from ftt.data import Dataset, GroupedData, Places, Split
+from ftt.errors import FttError
 from ftt.experiments.overview import noises
-from ftt.freeze.base import Freezer
+from ftt.freeze.base import Basis, Freezer, Projection
+from ftt.freeze.pca import PCA
 from ftt.methods.base import Method
 from ftt.metrics import group_report
-from ftt.params import Json
+from ftt.params import Json, digest
 from ftt.probe.dfr import DFRProbe
 from ftt.progress import say
 from ftt.spec import FORMAT, Spec
 from ftt.store import Home, ReadOnly
-from ftt.train import Recipe, fit
+from ftt.train import FreezeThenTrain, Recipe, fit
 from ftt.train.checkpoint import CheckpointFile
 from ftt.train.machine import Machine
 from ftt.version import __version__
@@ -70,9 +73,10 @@ def _compute(spec: Spec, data: GroupedData, home: Home, cache: Cache, machine: M
             on_epoch=lambda log: home.runs.write_log(spec, log),
         ),
     )
-    phi = _timed(seconds, "transform", lambda: model.transform(data["val"], spec.probe.depth))
+    shown = _timed(seconds, "transform", lambda: Shown(model, spec, data, cache))
+    phi = shown.transform(data["val"])
     probe, complaints = _timed(seconds, "probe", lambda: _probe(spec, phi, data))
-    report = group_report(probe, model, data["test"], depth=spec.probe.depth)
+    report = group_report(probe, shown, data["test"])
     return {
         "run_id": spec.run_id,
         "key": spec.key,
@@ -95,9 +99,40 @@ def _compute(spec: Spec, data: GroupedData, home: Home, cache: Cache, machine: M
     }
 
 
+class Shown:
+    """What the probe is shown of a model: its features at the Spec's depth, or their first principal components."""
+
+    def __init__(self, model: FreezeThenTrain, spec: Spec, data: GroupedData, cache: Cache) -> None:
+        self.model = model
+        self.depth = spec.probe.depth
+        self.projection: Projection | None = None
+        if spec.probe.dims is None:
+            return
+        # One rotation serves every number of dimensions; labels are not looked at.
+        split = data["train"] if spec.probe.dims_from == "train" else data["val"]
+        phi = model.transform(split, self.depth)
+        if spec.probe.dims > phi.shape[1]:
+            raise FttError("there are not that many features", given=spec.probe.dims, allowed=f"1..{phi.shape[1]}")
+        key = digest("probe dims", hashlib.sha256(np.ascontiguousarray(phi).data).hexdigest())
+        kept = cache.keep("basis", key, lambda: Artifact(PCA().basis([phi], phi.shape[1]).to_arrays()))
+        self.projection = Basis.from_arrays(kept.arrays).first(spec.probe.dims)
+
+    def transform(self, split: Split) -> npt.NDArray[np.float32]:
+        phi = self.model.transform(split, self.depth)
+        return self.projection(phi) if self.projection else phi
+
+
 def _probe(spec: Spec, phi: npt.NDArray[np.float32], data: GroupedData) -> tuple[DFRProbe, list[str]]:
     settings = spec.probe
-    probe = DFRProbe(settings.grid, settings.repeats, settings.averages, random_state=settings.seed)
+    probe = DFRProbe(
+        settings.grid,
+        settings.repeats,
+        settings.averages,
+        penalty=settings.penalty,
+        groups=settings.groups,
+        scale=settings.scale,
+        random_state=settings.seed,
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         probe.fit(phi, data["val"].y, attribute=data["val"].a)

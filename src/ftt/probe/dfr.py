@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ftt.errors import FttError, unknown
 from ftt.probe.logistic import Fits, fit_many
+from ftt.probe.reference import fit_one_by_one
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.floating[Any]]
@@ -29,7 +30,10 @@ PAPER_GRID = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
 WIDE_GRID = (*PAPER_GRID, 0.005, 0.001, 5e-4, 1e-4)
 """The paper's values run out at the small end when features are not scaled; these go on downwards."""
 
-GRIDS = {"paper": PAPER_GRID, "wide": WIDE_GRID}
+DFR_GRID = (1.0, 0.7, 0.3, 0.1, 0.07, 0.03, 0.01)
+"""The values of deep feature reweighting itself, for its L1 penalty."""
+
+GRIDS = {"paper": PAPER_GRID, "wide": WIDE_GRID, "dfr": DFR_GRID}
 FEWEST = 4
 """Rows of an attribute value below which halves cannot be fitted and judged."""
 
@@ -43,12 +47,18 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    grid : {"wide", "paper"} or sequence of float
+    grid : {"wide", "paper", "dfr"} or sequence of float
         Values of C to choose from.
     repeats : int
         Half-and-half splits per C.
     averages : int
         Balanced samples whose weights are averaged.
+    penalty : {"l2", "l1"}
+        L2 (the paper) is solved for all fits together; L1 (DFR's own protocol) goes through scikit-learn one by one.
+    groups : {"attribute", "label-attribute"}
+        What is balanced and judged.
+    scale : bool
+        Bring every feature to unit variance first, as DFR's own protocol does.
     tol : float
         Largest gradient of a converged fit.
     random_state : int or None
@@ -84,12 +94,18 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         grid: str | Sequence[float] = "wide",
         repeats: int = 3,
         averages: int = 10,
+        penalty: str = "l2",
+        groups: str = "attribute",
+        scale: bool = False,
         tol: float = 1e-4,
         random_state: int | None = 0,
     ) -> None:
         self.grid = grid
         self.repeats = repeats
         self.averages = averages
+        self.penalty = penalty
+        self.groups = groups
+        self.scale = scale
         self.tol = tol
         self.random_state = random_state
 
@@ -110,8 +126,11 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise FttError("the probing data has one class only", given=self.classes_.tolist(), allowed="two or more")
-        groups = _encode_groups(attribute, len(y))
+        groups = _encode_groups(self._grouping(attribute, codes), len(y))
         grid = _check_grid(self.grid)
+        spread = X.std(axis=0) if self.scale else np.ones(X.shape[1], dtype=X.dtype)
+        spread = np.where(spread > 0, spread, 1).astype(X.dtype)
+        X = X / spread if self.scale else X
         rng = np.random.default_rng(self.random_state)
         fits, halves = self._halves(X, codes, groups, grid, rng)
         self.worst_by_C_ = _held_out_worst(X, codes, groups, fits, halves, grid)
@@ -120,7 +139,8 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.at_edge_ = bool(len(grid) > 1 and min(grid) == self.C_)
         samples = [balanced(groups, rng) for _ in range(self.averages)]
         final = self._solve(X, codes, samples, [self.C_] * len(samples))
-        self.coef_ = final.coef.mean(axis=0)
+        # Weights on scaled features become weights on the features as they came.
+        self.coef_ = final.coef.mean(axis=0) / spread
         self.intercept_ = final.intercept.mean(axis=0)
         self.converged_ = bool(fits.converged.all() and final.converged.all())
         return self
@@ -149,6 +169,14 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probabilities: FloatArray = softmax(logits, axis=1)
         return probabilities
 
+    def _grouping(self, attribute: Any, y: IntArray) -> Any:
+        if self.groups == "attribute" or attribute is None:
+            return attribute
+        if self.groups != "label-attribute":
+            raise unknown("grouping", self.groups, ("attribute", "label-attribute"))
+        values, codes = np.unique(np.asarray(attribute), return_inverse=True)
+        return y * len(values) + codes
+
     def _halves(
         self, X: FloatArray, y: IntArray, groups: IntArray, grid: tuple[float, ...], rng: np.random.Generator
     ) -> tuple[Fits, list[tuple[IntArray, IntArray]]]:
@@ -158,12 +186,18 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._solve(X, y, rows, list(grid) * len(halves)), halves
 
     def _solve(self, X: FloatArray, y: IntArray, rows: list[IntArray], C: list[float]) -> Fits:
-        fits = fit_many(X, y, rows, C, n_classes=len(self.classes_), tol=self.tol)
+        if self.penalty == "l2":
+            fits = fit_many(X, y, rows, C, n_classes=len(self.classes_), tol=self.tol)
+        elif self.penalty == "l1":
+            fits = fit_one_by_one(X, y, rows, C, n_classes=len(self.classes_), tol=self.tol, penalty="l1")
+        else:
+            raise unknown("penalty", self.penalty, ("l2", "l1"))
         if not fits.converged.all():
             late = sorted({C[j] for j in np.flatnonzero(~fits.converged)})
             warnings.warn(
                 f"{int((~fits.converged).sum())} of {len(C)} logistic regressions did not converge "
-                f"(C = {', '.join(f'{c:g}' for c in late)}; largest gradient {fits.gradient.max():.1e})",
+                f"(C = {', '.join(f'{c:g}' for c in late)}; "
+                f"largest gradient {np.nanmax(fits.gradient, initial=0):.1e})",
                 NotConvergedWarning,
                 stacklevel=3,
             )

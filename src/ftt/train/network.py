@@ -49,7 +49,7 @@ class TwoBranch(nn.Module):
         Two matrices in a row are multiplied with each other first: that, and with it every gradient, costs K/B of
         pushing the batch through the wide one.
         """
-        on_frozen, on_trained = self.head.weight.split([self.frozen_dims, self.project.out_features], dim=1)
+        on_frozen, on_trained = self.head.weight[:, : self.frozen_dims], self.head.weight[:, self.frozen_dims :]
         direct = on_trained @ self.project.weight
         offset = on_trained @ self.project.bias + self.head.bias
         logits: Tensor = frozen @ on_frozen.T + self.backbone(x) @ direct.T + offset

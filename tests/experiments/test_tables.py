@@ -11,7 +11,7 @@ from ftt.data.digits import Digits
 from ftt.errors import FttError
 from ftt.experiments.catalogue import EXPERIMENTS, find
 from ftt.experiments.demo import CLAIMS, RECIPES, SETTINGS, Row, specs, verdict
-from ftt.experiments.tables import Cell, Experiment, as_rows, measure
+from ftt.experiments.tables import Cell, Experiment, as_markdown, as_rows, measure
 from ftt.spec import Spec, Training
 from ftt.store import Home
 from ftt.train import preset
@@ -48,6 +48,9 @@ def test_a_table_holds_mean_and_half_range_and_is_not_run_twice(tmp_path: Path) 
     mean, spread = 100 * sum(worst) / 2, 100 * abs(worst[0] - worst[1]) / 2
     assert rows[0][0] == "init"
     assert rows[0][1].startswith(f"{mean:.1f} ± {spread:.1f} (")
+    text = as_markdown(experiment, 2, measured)
+    assert "`ftt reproduce small --seeds 2`" in text
+    assert "| " + " | ".join(rows[0]) + " |" in text
 
 
 def test_a_cell_that_was_not_asked_for_is_a_dash() -> None:

@@ -83,6 +83,29 @@ def as_rows(measured: Sequence[Measured]) -> tuple[list[str], list[list[str]]]:
     return ["features", *columns], rows
 
 
+def as_markdown(experiment: Experiment, seeds: int, measured: Sequence[Measured]) -> str:
+    """The table with everything needed to make it again."""
+    columns, rows = as_rows(measured)
+    runs = [result for m in measured for result in m.results]
+    hours = sum(sum(result["seconds"].values()) for result in runs) / 3600
+    lines = [
+        f"# {experiment.title}",
+        "",
+        experiment.question,
+        "",
+        "| " + " | ".join(columns) + " |",
+        "|" + "---|" * len(columns),
+        *("| " + " | ".join(row) + " |" for row in rows),
+        "",
+        f"Worst-group accuracy in %, mean ± half range of {seeds} training seeds (average accuracy in brackets); probed on "
+        "noisy balanced target data, judged on clean test labels.",
+        "",
+        f"Command: `ftt reproduce {experiment.name} --seeds {seeds}`. {len(runs)} runs, ftt {runs[0]['version']}, "
+        f"{hours:.1f} hours of computing in all.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
 def _text(found: Measured) -> str:
     worst, average = found.mean("worst_group_accuracy"), found.mean("average_accuracy")
     return f"{100 * worst:.1f} ± {100 * found.spread('worst_group_accuracy'):.1f} ({100 * average:.1f})"

@@ -20,7 +20,7 @@ TEMPLATE = """<!doctype html>
  table { border-collapse: collapse; margin: 1rem 0; } caption { text-align: left; color: #555; padding-bottom: .3rem; }
  th, td { padding: .3rem .8rem; border-bottom: 1px solid #ddd; text-align: right; font-variant-numeric: tabular-nums; }
  th { border-bottom: 2px solid #888; } td.word, th.word { text-align: left; }
- tr.rule td { border-top: 2px solid #888; }
+  td { white-space: nowrap; } tr.rule td { border-top: 2px solid #888; }
  code { background: #f3f3f3; padding: .1rem .3rem; border-radius: 3px; } .small { color: #555; font-size: .9rem; }
 </style></head><body>
 <h1>{{ title }}</h1>

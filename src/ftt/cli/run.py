@@ -39,78 +39,33 @@ def run(
     Every parameter of the data set, training, probing, freezer and method is a flag too, for example
     --core-noise 0.2 --spurious-noise 0 --epochs 6; --flags lists them.
     """
-    from ftt import registry
     from ftt import threads as pools
-    from ftt.cli.flags import parse, rows
+    from ftt.cli.compose import Asked, by_dims
+    from ftt.cli.flags import rows
     from ftt.cli.screen import watched
     from ftt.data import Places
-    from ftt.errors import unknown
-    from ftt.spec import PROTOCOLS, Probing, Spec, Training
     from ftt.store import Home
     from ftt.train import preset
-    from ftt.train.presets import paper_setting
 
     chosen = preset(recipe, p=p, freeze=freeze, method=method, join=join)
-    source = registry.DATASETS.get(dataset)
-    sources: dict[str, Any] = {"data": source, "train": Training, "probe": Probing}
-    if chosen.method is not None:
-        sources["method"] = type(chosen.method)
-    if chosen.freeze is not None:
-        sources["freeze"] = type(chosen.freeze)
+    asked = Asked(dataset, chosen, backbone, budget, protocol, seed)
     if flags:
-        _print_flags(rows(sources))
+        _print_flags(rows(asked.sources()))
         return
-    given = parse(context.args, sources)
-    if "seed" not in given["data"]:
-        given["data"]["seed"] = seed
-    if protocol not in PROTOCOLS:
-        raise unknown("protocol", protocol, PROTOCOLS)
-    training, default_backbone = source.default_training, source.default_backbone
-    if budget == "paper" and chosen.method is not None:
-        setting = paper_setting(dataset, chosen.method.name)
-        training, default_backbone = training.replace(**setting.training), setting.backbone
-        given["method"] = {**setting.method, **given["method"]}
-    elif budget != "cpu":
-        raise unknown("budget", budget, ("cpu", "paper"))
-    spec = Spec(
-        data=source.from_options(given["data"]),
-        backbone=backbone or default_backbone,
-        freeze=chosen.freeze.replace(**given["freeze"]) if chosen.freeze else None,
-        method=chosen.method.replace(**given["method"]) if chosen.method else None,
-        join=chosen.join,
-        train=training.replace(**given["train"]),
-        probe=Probing.from_options({**PROTOCOLS[protocol], **given["probe"]}),
-        seed=seed,
-    )
-    registry.BACKBONES.get(spec.backbone)
+    specs = by_dims(asked.spec(context.args), probe_dims)
     from ftt.experiments.runner import run as run_spec
     from ftt.train.machine import Machine
 
     machine = Machine(accelerator, devices, nodes)
+    kept, places = Home.from_environment(home), Places.from_environment(cache, data)
     with watched(), pools.limited_to(threads or pools.available()):
-        kept, places = Home.from_environment(home), Places.from_environment(cache, data)
-        results = [run_spec(each, kept, places, machine) for each in _by_dims(spec, probe_dims)]
+        results = [run_spec(spec, kept, places, machine) for spec in specs]
     if json:
         print_json(results[0] if probe_dims is None else {"runs": results})
     elif probe_dims is None:
         _print_result(results[0])
     else:
         _print_dims(results)
-
-
-def _by_dims(spec: Any, dims: str | None) -> list[Any]:
-    """The Spec itself, or one for every number of dimensions."""
-    from dataclasses import replace
-
-    from ftt.errors import FttError
-
-    if dims is None:
-        return [spec]
-    try:
-        numbers = [int(part) for part in dims.split(",")]
-    except ValueError:
-        raise FttError("--probe-dims takes whole numbers", given=dims, allowed="2,4,8,16") from None
-    return [replace(spec, probe=spec.probe.replace(dims=number)) for number in numbers]
 
 
 def _print_dims(results: list[dict[str, Any]]) -> None:

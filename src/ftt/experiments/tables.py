@@ -97,11 +97,11 @@ def as_markdown(experiment: Experiment, seeds: int, measured: Sequence[Measured]
         "|" + "---|" * len(columns),
         *("| " + " | ".join(row) + " |" for row in rows),
         "",
-        f"Worst-group accuracy in %, mean ± half range of {seeds} training seeds (average accuracy in brackets); probed on "
-        "noisy balanced target data, judged on clean test labels.",
+        f"Worst-group accuracy in %, mean ± half range of {seeds} training seeds (average accuracy in brackets); "
+        "probed on noisy balanced target data, judged on clean test labels.",
         "",
         f"Command: `ftt reproduce {experiment.name} --seeds {seeds}`. {len(runs)} runs, ftt {runs[0]['version']}, "
-        f"{hours:.1f} hours of computing in all.",
+        f"{hours * 60:.0f} minutes of computing in all.",
     ]
     return "\n".join(lines) + "\n"
 

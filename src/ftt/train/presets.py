@@ -69,5 +69,5 @@ def paper_setting(dataset: str, method: str) -> PaperSetting:
     """The published setting of a method on a data set; FTT takes that of the method it is built on."""
     if (dataset, method) not in PAPER:
         known = [f"{name} with {loss}" for name, loss in PAPER]
-        raise unknown("setting of the paper for", f"{dataset} with {method}", known, hint="leave out --budget paper")
+        raise unknown("setting of the paper", f"{dataset} with {method}", known, hint="leave out --budget paper")
     return PAPER[dataset, method]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.features import CELEBA_VAL, WATERBIRDS_VAL, Features, Labels, grouped
+from benchmarks.features import CELEBA_VAL, FLAT, LIKE_A_BACKBONE, WATERBIRDS_VAL, Features, Labels, grouped
 from ftt.probe.dfr import PAPER_GRID, DFRProbe
 from ftt.probe.logistic import fit_many
 from ftt.probe.problems import check_problems, mean_gradient
@@ -147,7 +147,7 @@ def compare(
     name: str, counts: tuple[int, int, int, int], d: int, *, seeds: int, loops: int, floor: float, target: float
 ) -> list[dict[str, object]]:
     """Two rows: all seeds in one call, and `DFRProbe` seed by seed; the loop is timed on the first `loops` seeds."""
-    X, y, a = grouped(counts, d)
+    X, y, a = grouped(counts, d, power=power)
     plans = [draw(a, seed) for seed in range(seeds)]
     together(X, y, a, plans[:1])
     slow = [timed(partial(loop, X, y, a, plan)) for plan in plans[:loops]]
@@ -189,5 +189,8 @@ def rows(quick: bool) -> list[dict[str, object]]:
         return compare("Waterbirds halved", small, 1024, seeds=5, loops=3, floor=15.0, target=25.0)
     return [
         *compare("Waterbirds", WATERBIRDS_VAL, 2048, seeds=10, loops=10, floor=15.0, target=25.0),
+        *compare(
+            "Waterbirds, flat spectrum", WATERBIRDS_VAL, 2048, seeds=10, loops=3, floor=15.0, target=25.0, power=FLAT
+        ),
         *compare("CelebA", CELEBA_VAL, 2048, seeds=10, loops=3, floor=10.0, target=15.0),
     ]

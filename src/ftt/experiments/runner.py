@@ -73,8 +73,8 @@ def _compute(spec: Spec, data: GroupedData, home: Home, cache: Cache, machine: M
             on_epoch=lambda log: home.runs.write_log(spec, log),
         ),
     )
-    shown = _timed(seconds, "transform", lambda: Shown(model, spec, data, cache))
-    phi = shown.transform(data["val"])
+    shown = Shown(model, spec, data, cache)
+    phi = _timed(seconds, "transform", lambda: shown.transform(data["val"]))
     probe, complaints = _timed(seconds, "probe", lambda: _probe(spec, phi, data))
     report = group_report(probe, shown, data["test"])
     return {

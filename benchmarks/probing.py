@@ -144,7 +144,15 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
 
 
 def compare(
-    name: str, counts: tuple[int, int, int, int], d: int, *, seeds: int, loops: int, floor: float, target: float
+    name: str,
+    counts: tuple[int, int, int, int],
+    d: int,
+    *,
+    seeds: int,
+    loops: int,
+    floor: float,
+    target: float,
+    power: float = LIKE_A_BACKBONE,
 ) -> list[dict[str, object]]:
     """Two rows: all seeds in one call, and `DFRProbe` seed by seed; the loop is timed on the first `loops` seeds."""
     X, y, a = grouped(counts, d, power=power)

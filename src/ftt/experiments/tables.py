@@ -87,7 +87,6 @@ def as_markdown(experiment: Experiment, seeds: int, measured: Sequence[Measured]
     """The table with everything needed to make it again."""
     columns, rows = as_rows(measured)
     runs = [result for m in measured for result in m.results]
-    hours = sum(sum(result["seconds"].values()) for result in runs) / 3600
     lines = [
         f"# {experiment.title}",
         "",
@@ -100,8 +99,7 @@ def as_markdown(experiment: Experiment, seeds: int, measured: Sequence[Measured]
         f"Worst-group accuracy in %, mean ± half range of {seeds} training seeds (average accuracy in brackets); "
         "probed on noisy balanced target data, judged on clean test labels.",
         "",
-        f"Command: `ftt reproduce {experiment.name} --seeds {seeds}`. {len(runs)} runs, ftt {runs[0]['version']}, "
-        f"{hours * 60:.0f} minutes of computing in all.",
+        f"Command: `ftt reproduce {experiment.name} --seeds {seeds}`. {len(runs)} runs, ftt {runs[0]['version']}.",
     ]
     return "\n".join(lines) + "\n"
 

@@ -41,14 +41,17 @@ def test_an_empty_row_separates_the_settings(lines: list[Row]) -> None:
     assert [bool(row) for row in demo.cells(lines, RECIPES)] == [True] * 3 + [False] + [True] * 3
 
 
-def test_chart_holds_worst_group_and_interval_of_every_run_and_its_axis_shows_them(lines: list[Row]) -> None:
+def test_chart_holds_worst_group_and_interval_of_every_run_as_points_since_its_axis_does_not_start_at_zero(
+    lines: list[Row],
+) -> None:
     spec = charts.fragment(demo.chart(lines, RECIPES))
     (values,) = spec["datasets"].values() if "datasets" in spec else (spec["data"]["values"],)
     assert [round(row["worst"], 6) for row in values] == [74.0, 60.0, 75.0] * 2
     assert all(row["low"] < row["worst"] < row["high"] for row in values)
-    low, high = spec["spec"]["layer"][0]["encoding"]["y"]["scale"]["domain"]
-    assert low < min(row["low"] for row in values)
-    assert high > max(row["high"] for row in values)
+    marks = {layer["mark"]["type"]: layer["encoding"]["y"] for layer in spec["spec"]["layer"]}
+    assert "bar" not in marks
+    assert marks["point"]["scale"] == {"zero": False}
+    assert marks["rule"]["field"] == "low"
 
 
 def test_everything_is_written_into_one_folder(

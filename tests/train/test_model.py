@@ -177,7 +177,7 @@ def test_the_log_counts_observed_labels_by_group() -> None:
 
 @pytest.mark.slow
 def test_training_on_the_shortcut_harms_a_probe_and_freezing_does_not() -> None:
-    """The paper's claim in small: the core is noisy, the shortcut is clean (contrastive freezing, three seeds)."""
+    """The paper's claim in small: the core is noisy, the shortcut clean (half of the features frozen, three seeds)."""
     worst: dict[str, list[float]] = {"init": [], "erm": [], "ftt": []}
     for seed in range(3):
         data = ftt.load("digits", core_noise=0.2, spurious_noise=0.0, seed=seed)

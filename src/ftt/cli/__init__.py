@@ -7,6 +7,7 @@ import sys
 import typer
 
 from ftt.cli import data, demo, doctor, ls, reproduce, run, status, theory
+from ftt.cli.common import EXTRA
 from ftt.errors import FttError
 from ftt.version import __version__
 
@@ -35,7 +36,7 @@ def _root(
 
 
 app.command()(demo.demo)
-app.command(context_settings=run.EXTRA)(run.run)
+app.command(context_settings=EXTRA)(run.run)
 app.command()(reproduce.reproduce)
 app.command()(ls.ls)
 app.add_typer(data.app, name="data")

@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from ftt.cli.common import CacheFlag, DataFlag, JsonFlag, print_json
+from ftt.cli.common import EXTRA, CacheFlag, DataFlag, JsonFlag, print_json
 
 app = typer.Typer(help="Fetch data sets, or show what they are and what is there of them.", no_args_is_help=True)
-EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
 Name = Annotated[str, typer.Argument(help="a name of: ftt ls datasets")]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, ThreadsFlag, print_json
+
+if TYPE_CHECKING:
+    from ftt.data import Places
 
 
 def demo(
@@ -54,14 +57,12 @@ def demo(
         console.print(f"  {path.name}", highlight=False)
 
 
-def _what_can_be_had(places: object) -> str:
+def _what_can_be_had(places: Places) -> str:
     """Dominoes where its files are here or can be fetched, the embedded digits otherwise; and says so."""
     from ftt.data.dominoes import Dominoes
-    from ftt.data.places import Places
     from ftt.errors import FttError
     from ftt.progress import say
 
-    assert isinstance(places, Places)
     try:
         for collection in Dominoes.collections():
             collection.obtain(places)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json
 
-PACKAGES = ("torch", "torchvision", "timm", "lightning-fabric", "numpy", "scipy", "scikit-learn", "duckdb", "altair")
+PACKAGES = ("torch", "torchvision", "timm", "lightning-fabric", "numpy", "scipy", "scikit-learn", "altair")
 
 
 def doctor(json: JsonFlag = False, home: HomeFlag = None, cache: CacheFlag = None, data: DataFlag = None) -> None:

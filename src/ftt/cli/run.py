@@ -8,8 +8,6 @@ import typer
 
 from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, ThreadsFlag, print_json
 
-EXTRA = {"allow_extra_args": True, "ignore_unknown_options": True}
-
 
 def run(
     context: typer.Context,

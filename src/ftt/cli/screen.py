@@ -39,7 +39,8 @@ class Bars:
             self.progress.stop_task(task)
 
     def say(self, message: str) -> None:
-        self.console.print(f"[dim]{message}[/dim]", highlight=False)
+        # Messages quote errors and paths; square brackets in them are no markup.
+        self.console.print(message, style="dim", markup=False, highlight=False)
 
 
 class Lines:

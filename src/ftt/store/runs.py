@@ -1,4 +1,4 @@
-"""Results of runs: one JSON file each, written atomically, found by key, queried with DuckDB."""
+"""Results of runs: one JSON file each, written atomically, found by key."""
 
 from __future__ import annotations
 

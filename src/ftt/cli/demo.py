@@ -60,13 +60,13 @@ def demo(
 def _what_can_be_had(places: Places) -> str:
     """Dominoes where its files are here or can be fetched, the embedded digits otherwise; and says so."""
     from ftt.data.dominoes import Dominoes
-    from ftt.errors import FttError
+    from ftt.data.fetch import UnreachableError
     from ftt.progress import say
 
     try:
         for collection in Dominoes.collections():
             collection.obtain(places)
-    except FttError as error:
+    except UnreachableError as error:
         say(str(error))
         say("the demo runs on the embedded digits instead: a small stand-in, no pictures of cars")
         return "digits"

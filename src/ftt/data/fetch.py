@@ -94,13 +94,17 @@ class Collection:
         wanted = " or ".join("{" + ", ".join(f.name for f in b.files) + "}" for b in self.bundles)
         folder = (places.data or Path("$FTT_DATA")) / self.name
         dataset = self.dataset or self.name
-        return FttError(
+        return UnreachableError(
             f"the files of {self.name!r} are not on this machine and no source could be reached",
             given="; ".join(dict.fromkeys(reasons)),
             allowed=f"{wanted} in {folder} or in {places.cache / self.name}",
             hint=f"with a network: ftt data get {dataset}; without: place the files, set FTT_DATA, and check "
             f"with: ftt data show {dataset}",
         )
+
+
+class UnreachableError(FttError):
+    """The files are not here and no source answers; unlike damaged files, that is nobody's fault."""
 
 
 class _NotHereError(Exception):

@@ -125,3 +125,13 @@ def test_digests_agree_only_where_the_canonical_texts_do(one: Any, other: Any) -
 def test_nan_has_no_canonical_text() -> None:
     with pytest.raises(ValueError, match="JSON compliant"):
         canonical({"x": float("nan")})
+
+
+def test_a_parameter_added_later_leaves_the_hash_alone_until_it_is_used() -> None:
+    @dataclass(frozen=True)
+    class Later(Oven):
+        steam: bool = param(False, help="steam", added=True)
+
+    assert Later().identity() == Oven().identity()
+    assert Later().describe() != Oven().describe()
+    assert Later(steam=True).identity()["steam"] is True

@@ -29,6 +29,7 @@ def param(
     high: float | None = None,
     open_low: bool = False,
     choices: Sequence[str] | None = None,
+    added: bool = False,
 ) -> Any:
     """A dataclass field that knows its range and its one line of help.
 
@@ -42,8 +43,11 @@ def param(
         Inclusive limits; `open_low` makes the lower one exclusive.
     choices : sequence of str, optional
         The accepted words.
+    added : bool
+        Whether the parameter came after results were stored: at its default, which does what was done before, it is
+        no part of the hash, so these results stay valid.
     """
-    metadata = {"help": help, "low": low, "high": high, "open_low": open_low, "choices": choices}
+    metadata = {"help": help, "low": low, "high": high, "open_low": open_low, "choices": choices, "added": added}
     return field(default=default, metadata=metadata)
 
 
@@ -97,8 +101,14 @@ class Configurable:
         return {"name": self.name, **values}
 
     def identity(self) -> dict[str, Json]:
-        """What the hash of a run is made of; differs from `describe` only where content counts, not a path."""
-        return self.describe()
+        """What the hash of a run is made of: all of `describe` but the defaults of parameters that were added later.
+
+        Data sets overrule it where content counts, not a path.
+        """
+        unchanged = {
+            spec.name for spec in self.params() if spec.metadata.get("added") and getattr(self, spec.name) == spec.default
+        }
+        return {key: value for key, value in self.describe().items() if key not in unchanged}
 
     def replace(self, **changes: Json) -> Self:
         """A copy with some parameters changed, validated again."""

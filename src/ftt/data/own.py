@@ -78,6 +78,6 @@ class OwnData(Dataset):
 
     def identity(self) -> dict[str, Json]:
         """The content instead of the path: a copy of the data is the same data."""
-        described = self.describe()
-        del described["path"]
-        return {**described, "content": self.content()}
+        identity = super().identity()
+        del identity["path"]
+        return {**identity, "content": self.content()}

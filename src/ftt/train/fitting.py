@@ -158,7 +158,7 @@ class Job:
             self.split.inputs.fingerprint(),
             digest(self.split.y.tolist(), self.split.a.tolist()),
             initial.weights_id,
-            recipe.describe(),
+            recipe.identity(),
             self.training.identity(),
             self.seed,
         )

@@ -52,6 +52,14 @@ class Recipe:
             "join": self.join,
         }
 
+    def identity(self) -> dict[str, Json]:
+        """What the key of a training is made of."""
+        return {
+            "freeze": self.freeze.identity() if self.freeze else None,
+            "method": self.method.identity() if self.method else None,
+            "join": self.join,
+        }
+
     @classmethod
     def from_description(cls, text: Mapping[str, Json]) -> Recipe:
         """Rebuild a recipe from its JSON form."""

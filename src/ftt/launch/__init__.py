@@ -1,0 +1,1 @@
+"""Where Specs run: the processes of this machine, or a Ray cluster."""

@@ -106,7 +106,9 @@ class Configurable:
         Data sets overrule it where content counts, not a path.
         """
         unchanged = {
-            spec.name for spec in self.params() if spec.metadata.get("added") and getattr(self, spec.name) == spec.default
+            spec.name
+            for spec in self.params()
+            if spec.metadata.get("added") and getattr(self, spec.name) == spec.default
         }
         return {key: value for key, value in self.describe().items() if key not in unchanged}
 

@@ -41,6 +41,13 @@ class Training(Configurable):
         help="random views; frozen features are then computed anew for every view",
         choices=("none", "crop-flip", "domainbed"),
     )
+    steps: int | None = param(None, help="stop after so many steps, whatever the epochs", low=1, added=True)
+    sampling: str = param(
+        "shuffle",
+        help="every row once an epoch, or equally many of every attribute value in a batch, drawn with replacement",
+        choices=("shuffle", "per-attribute"),
+        added=True,
+    )
     batchnorm: str = param("train", help="statistics of the trained branch's BatchNorm", choices=("train", "frozen"))
     precision: str = param(
         "32-true", help="arithmetic of the forward pass", choices=("32-true", "bf16-mixed", "16-mixed")

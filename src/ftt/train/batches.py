@@ -51,6 +51,8 @@ class Batches:
         Rows per step, over all processes.
     views : str
         Augmentation; with one, `branch` computes the frozen features of every view.
+    sampling : str
+        ``shuffle``, or ``per-attribute`` (DomainBed's batches: as many rows of every domain, with replacement).
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Batches:
         *,
         views: str = "none",
         branch: FrozenBranch | None = None,
+        sampling: str = "shuffle",
     ) -> None:
         self.split = split
         self.backbone = backbone
@@ -71,14 +74,31 @@ class Batches:
         self.batch_size = batch_size
         self.views = views
         self.branch = branch
+        self.sampling = sampling
 
     def __len__(self) -> int:
         return len(self.y)
 
     def order(self, rows: IntArray, seed: int, epoch: int) -> list[IntArray]:
         """The rows of every step of one epoch; a row listed twice is visited twice."""
-        shuffled = generator(seed, "order", epoch).permutation(rows)
+        rng = generator(seed, "order", epoch)
+        if self.sampling == "per-attribute":
+            return self._drawn(rows, rng)
+        shuffled = rng.permutation(rows)
         return [shuffled[start : start + self.batch_size] for start in range(0, len(shuffled), self.batch_size)]
+
+    def steps_per_epoch(self, rows: IntArray) -> int:
+        return -(-len(rows) // self.batch_size)
+
+    def _drawn(self, rows: IntArray, rng: np.random.Generator) -> list[IntArray]:
+        values = self.split.a[rows]
+        pools = [rows[values == value] for value in np.unique(values)]
+        # Where the batch does not divide evenly the first values get one row more.
+        sizes = [len(part) for part in np.array_split(np.arange(self.batch_size), len(pools))]
+        return [
+            np.concatenate([rng.choice(pool, size=size) for pool, size in zip(pools, sizes, strict=True)])
+            for _ in range(self.steps_per_epoch(rows))
+        ]
 
     def load(
         self, steps: list[IntArray], seed: int, epoch: int, first: int = 0, rank: int = 0, world: int = 1

@@ -173,7 +173,13 @@ class Job:
             if part is not None:
                 frozen = part.projection(extract(part.backbone, self.split.inputs, "train", self.cache))
             batches = Batches(
-                self.split, initial, frozen, self.training.batch_size, views=self.training.augment, branch=part
+                self.split,
+                initial,
+                frozen,
+                self.training.batch_size,
+                views=self.training.augment,
+                branch=part,
+                sampling=self.training.sampling,
             )
             network, log = train_in_stages(
                 fresh,

@@ -86,7 +86,7 @@ def train_in_stages(
             allowed="one process",
             hint="run it on one device",
         )
-    stages = method.stages(training.epochs)
+    stages = method.stages(_epochs(training, batches))
     snapshot = checkpoint.load() if checkpoint else None
     position = snapshot.position if snapshot else Position()
     rows = snapshot.tensors["rows"].numpy() if snapshot else np.arange(len(batches))
@@ -105,6 +105,13 @@ def train_in_stages(
             if checkpoint is not None and fabric.is_global_zero:
                 checkpoint.save(Snapshot({"rows": torch.from_numpy(rows)}, position))
     return network, position.log
+
+
+def _epochs(training: Training, batches: Batches) -> int:
+    """Passes over the rows: as many as it takes to make the wanted steps, where these are given."""
+    if training.steps is None:
+        return training.epochs
+    return -(-training.steps // batches.steps_per_epoch(np.arange(len(batches))))
 
 
 def make_optimizer(network: nn.Module, training: Training) -> torch.optim.Optimizer:
@@ -156,12 +163,15 @@ def _run(
     on_epoch: OnEpoch | None,
     label: str,
 ) -> None:
-    steps_per_epoch = -(-len(session.rows) // training.batch_size)
+    steps_per_epoch = batches.steps_per_epoch(session.rows)
+    last = stage.epochs * steps_per_epoch
+    if training.steps is not None:
+        last = min(last, training.steps)
     todo = _walk(session, batches, stage, training, seed, fabric)
     saved = time.monotonic()
-    for size, loaded in track(todo, label, stage.epochs * steps_per_epoch, done=session.position.step):
+    for size, loaded in track(todo, label, last, done=session.position.step):
         _step(session, loaded, size, seed, fabric)
-        if session.position.step_in_epoch == steps_per_epoch:
+        if session.position.step_in_epoch == steps_per_epoch or session.position.step == last:
             _close_epoch(session)
             if on_epoch is not None and fabric.is_global_zero:
                 on_epoch(session.position.log)
@@ -179,6 +189,8 @@ def _walk(
             group["lr"] = learning_rate(training, epoch, stage.epochs)
         first = session.position.step_in_epoch
         steps = batches.order(session.rows, seed, epoch)[first:]
+        if training.steps is not None:
+            steps = steps[: training.steps - session.position.step]
         loaded = batches.load(steps, seed, epoch, first, fabric.global_rank, fabric.world_size)
         yield from zip(map(len, steps), loaded, strict=True)
 

@@ -32,6 +32,8 @@ _DOMAINBED = {
     "augment": "domainbed",
     "batchnorm": "frozen",
     "batch_size": 96,
+    "steps": 5001,
+    "sampling": "per-attribute",
 }
 _HALVES = {"variant": "halves"}
 

@@ -87,10 +87,16 @@ DATASETS = Registry(
     "data set",
     "datasets",
     {
+        "celeba": ("ftt.data.celeba:CelebA", "faces: hair blond or not, women and men; you place the folder"),
         "digits": ("ftt.data.digits:Digits", "embedded handwritten digits, one above another; no download"),
         "dominoes": ("ftt.data.dominoes:Dominoes", "CIFAR-10 cars/trucks above MNIST zeros/ones"),
         "embeddings": ("ftt.data.embeddings:Embeddings", "your features: npz, npy folder or parquet"),
         "manifest": ("ftt.data.manifest:Manifest", "your images: a CSV or Parquet list and a folder"),
+        "officehome": ("ftt.data.domains:OfficeHome", "65 things in four domains; you place the folder"),
+        "pacs": ("ftt.data.domains:PACS", "seven things in four domains; you place the folder"),
+        "reviews": ("ftt.data.reviews:Reviews", "film reviews: sentiment and source, texts of a pip package"),
+        "vlcs": ("ftt.data.domains:VLCS", "five things in four domains; you place the folder"),
+        "waterbirds": ("ftt.data.waterbirds:Waterbirds", "birds before land or water; you place the folder"),
     },
 )
 

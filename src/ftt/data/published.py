@@ -1,0 +1,172 @@
+"""What data sets published as folders share: where the folder is, whether its counts are the published ones, the flips.
+
+Their licences do not let anybody pass the images on, so they are placed by hand and checked on loading.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ftt.data.dataset import Dataset
+from ftt.data.grouped import DatasetInfo, GroupedData
+from ftt.data.inputs import ImageFiles
+from ftt.data.noise import Policy, flip_by_table
+from ftt.data.places import Places
+from ftt.errors import FttError
+from ftt.params import param
+from ftt.spec import Training
+
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+Counts = Mapping[str, tuple[int, ...]]
+"""Numbers of rows by split (or domain); within a split by group, (0, 0), (0, 1), (1, 0), (1, 1)."""
+
+WATERBIRDS: Counts = {"train": (3498, 184, 56, 1057), "val": (467, 466, 133, 133), "test": (2255, 2255, 642, 642)}
+CELEBA: Counts = {
+    "train": (4053, 66874, 22880, 1387),
+    "val": (524, 8276, 2874, 182),
+    "test": (546, 7535, 2480, 180),
+}
+CELEBA_WHOLE: Counts = {
+    "train": (71629, 66874, 22880, 1387),
+    "val": (8535, 8276, 2874, 182),
+    "test": (9767, 7535, 2480, 180),
+}
+"""CelebA before the paper leaves out most of group (0, 0)."""
+
+FLIPS: Mapping[str, Mapping[str, Policy]] = {
+    "keep-spurious": {"train": "keep-spurious", "val": "keep-spurious"},
+    "released": {"train": "keep-spurious", "val": "proportional"},
+}
+"""How labels are flipped, split by split: as the paper says, or as its released code does."""
+
+
+class UnexpectedCountsWarning(UserWarning):
+    """The files are not those of the publication: rows are missing, or there are more."""
+
+
+def check_counts(name: str, found: Counts, published: Counts) -> None:
+    """Warn where a data set has other numbers of rows than its publication, and show both."""
+    if {part: tuple(row) for part, row in found.items()} == dict(published):
+        return
+    shown = [f"{'':<14}{'published':<28}found"]
+    for part in dict.fromkeys((*published, *found)):
+        expected, there = (" / ".join(map(str, table.get(part, ()))) or "none" for table in (published, found))
+        shown.append(f"{part:<14}{expected:<28}{there}{'' if expected == there else '   <-'}")
+    warnings.warn(
+        f"{name}: the numbers of rows are not the published ones; results will not be comparable\n  "
+        + "\n  ".join(shown),
+        UnexpectedCountsWarning,
+        stacklevel=3,
+    )
+
+
+def find_folder(
+    info: DatasetInfo, places: Places, names: Sequence[str], holds: Callable[[Path], bool], layout: str
+) -> Path:
+    """The first placed folder of one of these names that holds what it should."""
+    there = places.placed(*names)
+    for folder in there:
+        if holds(folder):
+            return folder
+    if places.data is None:
+        given = "FTT_DATA is not set, so there is no folder to look in"
+    elif there:
+        given = f"{there[0]}, which holds {', '.join(sorted(f.name for f in there[0].iterdir())[:5]) or 'nothing'}"
+    else:
+        given = f"no folder {', '.join(str(places.data / name) for name in names)}"
+    raise FttError(
+        f"the files of {info.name!r} are not on this machine",
+        given=given,
+        allowed=f"a folder {names[0]} in FTT_DATA, holding {layout}",
+        hint=info.how_to_get,
+    )
+
+
+def locate_images(roots: Sequence[Path], names: Sequence[str]) -> list[Path]:
+    """The images of these relative names, all of them below the first root that has the first one."""
+    root = next((root for root in roots if (root / names[0]).is_file()), roots[0])
+    paths = [root / name for name in names]
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        raise FttError(
+            "images of the list are missing",
+            given=f"{len(missing)} of {len(names)}, the first is {missing[0]}",
+            allowed="every image of the list as a file",
+            hint="unpack the whole archive again",
+        )
+    return paths
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a published table says: an image, a label, an attribute and a split a row."""
+
+    names: npt.NDArray[np.str_]
+    y: IntArray
+    a: IntArray
+    split: npt.NDArray[np.str_]
+
+    def counts(self) -> Counts:
+        """(0, 0), (0, 1), (1, 0), (1, 1) of every split."""
+        return {
+            str(part): tuple(
+                np.bincount(2 * self.y[self.split == part] + self.a[self.split == part], minlength=4).tolist()
+            )
+            for part in dict.fromkeys(self.split)
+        }
+
+    def keep(self, mask: BoolArray) -> Rows:
+        return Rows(self.names[mask], self.y[mask], self.a[mask], self.split[mask])
+
+
+@dataclass(frozen=True)
+class FlippedImages(Dataset):
+    """Images with two labels and two attribute values whose core noise is made by the paper's flip table.
+
+    The spurious noise is what the files have. Labels of train and val are flipped, those of test never.
+    """
+
+    default_training: ClassVar[Training] = Training(epochs=2, batch_size=64, lr=1e-3)
+
+    core_noise: float = param(
+        0.0, help="share of labels flipped in train and val, by the paper's table", low=0, high=0.5
+    )
+    flip: str = param(
+        "keep-spurious",
+        help="the paper: spurious noise is kept in train and val; released: val is flipped in proportion",
+        choices=tuple(FLIPS),
+    )
+    seed: int = param(0, help="seed of the flips", low=0)
+    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
+
+    @abstractmethod
+    def rows(self, places: Places) -> tuple[Rows, Counts, Sequence[Path]]:
+        """The clean table, the counts it should have, and the folders its images may be in."""
+
+    def load(self, places: Places) -> GroupedData:
+        rows, published, roots = self.rows(places)
+        check_counts(self.name, rows.counts(), published)
+        flipped = np.zeros(len(rows.y), dtype=bool)
+        rng = np.random.default_rng([self.seed, 0xF11B])
+        for part, policy in FLIPS[self.flip].items():
+            own = np.flatnonzero(rows.split == part)
+            flipped[own] = flip_by_table(rows.y[own], rows.a[own], self.core_noise, rng, policy)
+        return GroupedData(
+            ImageFiles(locate_images(roots, rows.names.tolist()), self.size),
+            np.where(flipped, 1 - rows.y, rows.y),
+            rows.a,
+            rows.split,
+            self.info,
+            y_clean=rows.y,
+            ids=rows.names,
+            flipped={"core": flipped},
+        )

@@ -11,10 +11,23 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
 
 def available() -> int:
     """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def environment(count: int) -> dict[str, str]:
+    """The variables that hold the pools of a process to `count` threads if they are set before it starts."""
+    return dict.fromkeys(VARIABLES, str(count))
 
 
 @contextmanager

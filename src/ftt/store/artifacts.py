@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,14 @@ from safetensors.numpy import save_file
 
 from ftt.atomic import replacing
 from ftt.caching import Artifact
-from ftt.params import canonical
+from ftt.params import Json, canonical
 from ftt.progress import say
 
 
 class ArtifactStore:
     """Artifacts below one folder; safe for many processes: each is made by one and read by all.
+
+    ``made.log`` has a JSON line for every artifact that was made: stage, key, process, seconds.
 
     Attributes
     ----------
@@ -47,10 +51,25 @@ class ArtifactStore:
             # Whoever held the lock before may have made it.
             if (found := read(path)) is not None:
                 return found
+            start = time.perf_counter()
             made = make()
             write(path, made)
             self.made[stage] = self.made.get(stage, 0) + 1
+            self._log({"stage": stage, "key": key, "pid": os.getpid(), "seconds": time.perf_counter() - start})
             return made
+
+    def log(self) -> list[dict[str, Json]]:
+        """What was made below this folder, by any process, in the order of finishing."""
+        path = self.root / "made.log"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+
+    def _log(self, record: dict[str, Json]) -> None:
+        # One write to a file opened for appending: lines of several processes do not mix.
+        handle = os.open(self.root / "made.log", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            os.write(handle, (canonical(record) + "\n").encode())
+        finally:
+            os.close(handle)
 
 
 class ReadOnly:

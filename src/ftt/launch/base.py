@@ -1,0 +1,157 @@
+"""The contract of a launcher: Specs in, one outcome each out, whatever they run on.
+
+A sweep is a list of Specs and a run is a function of its Spec, so every launcher resumes by construction: what has a
+result is not run again, and what several runs share is made by whoever needs it first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ftt import threads
+from ftt.data.places import Places
+from ftt.errors import FttError, unknown
+from ftt.params import Json
+from ftt.progress import say, track
+from ftt.spec import Spec
+from ftt.store import Home
+
+WHERE = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one Spec.
+
+    Attributes
+    ----------
+    spec : Spec
+        The Spec as it was given.
+    result : dict, optional
+        What the runner returned, with ``from_store``; None if the run failed.
+    error : str, optional
+        Why it failed, in one line; the traceback is in the run's folder (``failed.json``).
+    """
+
+    spec: Spec
+    result: dict[str, Json] | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Resources:
+    """How much of a machine a sweep may use.
+
+    Attributes
+    ----------
+    workers : int, optional
+        Runs at once; by default as many as fit: cores // threads, and no more than there are runs.
+    threads : int, optional
+        Threads per run; by default the cores divided by the workers.
+    """
+
+    workers: int | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("workers", "threads"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise FttError(f"{name} of a sweep is too small", given=value, allowed=f"{name} >= 1")
+
+    def divide(self, runs: int, cores: int | None = None) -> tuple[int, int]:
+        """(workers, threads) for so many runs.
+
+        It is all runs of a sweep that count, not those that are left: a resumed sweep computes with as many threads
+        as the first time, which keeps its results the same to the bit.
+
+        Examples
+        --------
+        >>> Resources().divide(12, cores=8), Resources().divide(2, cores=8), Resources(threads=4).divide(12, cores=8)
+        ((8, 1), (2, 4), (2, 4))
+        """
+        cores = cores or threads.available()
+        workers = self.workers or max(1, min(runs, cores // (self.threads or 1)))
+        return workers, self.threads or max(1, cores // workers)
+
+
+ALL = Resources()
+"""The whole machine."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The news that the Spec at `index` has ended: with a result, or with an error and its traceback."""
+
+    index: int
+    result: dict[str, Json] | None
+    error: str | None = None
+    traceback: str = ""
+    attempts: int = 1
+
+
+class Launcher(Protocol):
+    """Runs Specs, each under a number, and tells as each ends, in any order; `total` counts those done before too."""
+
+    def __call__(
+        self, specs: Mapping[int, Spec], home: Home, places: Places, resources: Resources, total: int
+    ) -> Iterator[Ended]: ...
+
+
+def launch(
+    specs: Sequence[Spec], home: Home, places: Places, *, on: str = "local", resources: Resources = ALL
+) -> list[Outcome]:
+    """Run every Spec that has no result yet.
+
+    Duplicated Specs are run once. A failing run does not stop the others.
+
+    Parameters
+    ----------
+    specs : sequence of Spec
+        What to run.
+    home : Home
+        Where results and artifacts are kept.
+    places : Places
+        Where data may be.
+    on : str
+        "local": processes of this machine, or this process if one worker is enough. "ray": tasks on the cluster that
+        ``RAY_ADDRESS`` names, or on one that is started here and ended afterwards.
+    resources : Resources
+        How many runs at once, with how many threads each.
+
+    Returns
+    -------
+    list of Outcome
+        One per Spec, in the order of the Specs.
+    """
+    if on not in WHERE:
+        raise unknown("place to run on", on, WHERE)
+    keys = [spec.key for spec in specs]
+    first = {key: index for index, key in reversed(list(enumerate(keys)))}
+    ended: dict[int, Ended] = {}
+    for index in sorted(first.values()):
+        if (found := home.runs.find(specs[index])) is not None:
+            ended[index] = Ended(index, {**found, "from_store": True})
+    left = {index: specs[index] for index in sorted(first.values()) if index not in ended}
+    if left:
+        news = _launcher(on)(left, home, places, resources, len(first))
+        for end in track(news, "runs", total=len(first), done=len(ended)):
+            ended[end.index] = end
+            if end.error is not None:
+                home.runs.fail(specs[end.index], end.error, end.traceback, end.attempts)
+                say(f"run {specs[end.index].run_id} failed: {end.error}")
+    ends = (ended[first[key]] for key in keys)
+    return [Outcome(spec, end.result, end.error) for spec, end in zip(specs, ends, strict=True)]
+
+
+def _launcher(on: str) -> Launcher:
+    """Imported when chosen: Ray is an extra."""
+    if on == "ray":
+        from ftt.launch.ray import run_on_ray
+
+        return run_on_ray
+    from ftt.launch.local import run_locally
+
+    return run_locally

@@ -1,0 +1,164 @@
+"""Runs on this machine: in this process one after another, or in a few worker processes side by side.
+
+Workers are programs of their own (`ftt.launch.worker`) that live as long as there is work, so torch is imported once
+each. Threads are divided between them before they start. A worker that dies takes nobody with it: its run is tried
+once more by a new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ftt import threads as pools
+from ftt.data.places import Places
+from ftt.launch.base import Ended, Resources
+from ftt.launch.worker import attempt, order
+from ftt.params import Json
+from ftt.progress import say
+from ftt.spec import Spec
+from ftt.store import Home
+
+ATTEMPTS = 2
+"""How often a run may be begun whose worker dies."""
+
+PATIENCE = 5.0
+"""Seconds between asking a worker to end and ending it."""
+
+Inbox = queue.Queue[tuple["Worker", dict[str, Json] | None]]
+"""Messages of workers; None when one has gone."""
+
+
+def run_locally(
+    specs: Mapping[int, Spec], home: Home, places: Places, resources: Resources, total: int
+) -> Iterator[Ended]:
+    """In this process if one worker is wanted, else in several."""
+    workers, threads = resources.divide(total)
+    if workers == 1:
+        return run_here(specs, home, places, threads)
+    return run_in_processes(specs, home, places, min(workers, len(specs)), threads)
+
+
+def run_here(specs: Mapping[int, Spec], home: Home, places: Places, threads: int) -> Iterator[Ended]:
+    """In this process, one after another."""
+    import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
+
+    waiting = dict(specs)
+    with pools.limited_to(threads):
+        while waiting:
+            index = _choose(waiting, home)
+            yield Ended(index, **attempt(waiting.pop(index), home, places))
+
+
+def run_in_processes(
+    specs: Mapping[int, Spec], home: Home, places: Places, workers: int, threads: int
+) -> Iterator[Ended]:
+    """In so many worker processes, each for several runs."""
+    waiting, attempts = dict(specs), dict.fromkeys(specs, 0)
+    inbox: Inbox = queue.Queue()
+    busy: list[Worker] = []
+
+    def start() -> None:
+        busy.append(Worker(threads, inbox))
+        give(busy[-1])
+
+    def give(worker: Worker) -> None:
+        index = worker.at = _choose(waiting, home)
+        attempts[index] += 1
+        worker.send(order(waiting.pop(index), home, places))
+
+    try:
+        for _ in range(workers):
+            start()
+        while busy:
+            worker, message = inbox.get()
+            if worker not in busy:
+                continue
+            index = worker.at
+            if message is None:
+                busy.remove(worker)
+                if attempts[index] < ATTEMPTS:
+                    say(f"run {specs[index].run_id}: its worker died ({worker.cause()}), it is tried again")
+                    waiting[index] = specs[index]
+                else:
+                    error = f"its worker died {attempts[index]} times ({worker.cause()})"
+                    yield Ended(index, None, error, attempts=attempts[index])
+                if waiting:
+                    start()
+            elif "say" in message:
+                say(f"{specs[index].run_id}: {message['say']}")
+            else:
+                yield Ended(index, **message, attempts=attempts[index])
+                if waiting:
+                    give(worker)
+                else:
+                    busy.remove(worker)
+                    worker.end()
+    finally:
+        for worker in busy:
+            worker.end()
+
+
+def _choose(waiting: Mapping[int, Spec], home: Home) -> int:
+    """The first run that nobody is at: several drivers of one sweep then share it instead of waiting in step."""
+    free = (index for index, spec in waiting.items() if home.runs.state(spec) != "running")
+    return next(free, next(iter(waiting)))
+
+
+@dataclass(eq=False)
+class Worker:
+    """A process that carries out orders, and the run it is at."""
+
+    threads: int
+    inbox: Inbox
+    at: int = -1
+    process: subprocess.Popen[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        # What this process can import the worker can too. -P: the current folder is no place to import from.
+        path = os.pathsep.join(part for part in sys.path if part)
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "ftt.launch.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **pools.environment(self.threads), "PYTHONPATH": path},
+            text=True,
+            encoding="utf-8",
+        )
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def send(self, message: dict[str, Json]) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            return  # It died; `_listen` tells.
+
+    def cause(self) -> str:
+        """How the process ended."""
+        code = self.process.wait()
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def end(self) -> None:
+        """End the process, gently first. What it was at can be taken up again."""
+        self.process.terminate()
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        with contextlib.suppress(ValueError):  # Half a line: it died while answering.
+            for line in self.process.stdout:
+                self.inbox.put((self, json.loads(line)))
+        self.inbox.put((self, None))

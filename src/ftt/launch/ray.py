@@ -1,0 +1,150 @@
+"""Runs on a Ray cluster: one task per Spec, tried again where a worker or a node dies.
+
+A node that sees the home folder works in it, so that features and trainings are shared by all; one that does not keeps
+a folder of its own and sends the result home. Whether it sees it is found out with a token file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ftt import threads as pools
+from ftt.data.places import Places
+from ftt.errors import FttError
+from ftt.launch.base import Ended, Resources
+from ftt.launch.worker import carry_out, in_one_line, order
+from ftt.params import Json, digest
+from ftt.spec import Spec
+from ftt.store import Home
+
+RETRIES = 3
+"""How often Ray may begin a run anew whose worker died."""
+
+OBJECTS = 128 * 2**20
+"""Bytes of the object store of a cluster of our own; what is big goes through the home folder."""
+
+
+def run_on_ray(
+    specs: Mapping[int, Spec], home: Home, places: Places, resources: Resources, total: int
+) -> Iterator[Ended]:
+    """As tasks; on a cluster that is there already as many at once as it has room for, if no number was given."""
+    with cluster(resources, total) as (ray, workers, threads), seen_by(home) as token:
+        task = remote(ray, carry_out_on_node, threads)
+        waiting = iter(specs.items())
+        running: dict[Any, int] = {}
+        try:
+            while True:
+                for index, spec in itertools.islice(waiting, workers - len(running)):
+                    text = json.dumps(order(spec, home, places))
+                    running[task.remote(text, token, threads, str(Path.cwd()))] = index
+                if not running:
+                    return
+                (ready,), _ = ray.wait(list(running), num_returns=1)
+                yield _ended(ray, ready, running.pop(ready), specs, home)
+        finally:
+            for ref in running:
+                ray.cancel(ref, force=True)
+
+
+def _ended(ray: Any, ref: Any, index: int, specs: Mapping[int, Spec], home: Home) -> Ended:
+    try:
+        answer: dict[str, Json] = json.loads(ray.get(ref))
+    except ray.exceptions.RayError as error:
+        return Ended(index, None, in_one_line(error).partition(" · ")[0], str(error), 1 + RETRIES)
+    end = Ended(index, **answer)
+    if end.result is not None and home.runs.find(specs[index]) is None:
+        # A node with a folder of its own: the result is kept here as if it had been made here.
+        with home.runs.begin(specs[index]):
+            home.runs.finish(specs[index], {key: value for key, value in end.result.items() if key != "from_store"})
+    return end
+
+
+def carry_out_on_node(text: str, token: str, threads: int, folder: str) -> str:
+    """The task: an order as JSON in, an answer as JSON out."""
+    import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
+
+    given: dict[str, Json] = json.loads(text)
+    # Paths of data may be relative to where the driver stands.
+    there = contextlib.chdir(folder) if Path(folder).is_dir() else contextlib.nullcontext()
+    with there, pools.limited_to(threads):
+        return json.dumps(carry_out(given, home_on_node(Path(given["home"]), token)))
+
+
+def home_on_node(root: Path, token: str) -> Home:
+    """The driver's home if this node sees it, else one of this node, the same for every task of that driver."""
+    if (root / token).is_file():
+        return Home(root)
+    return Home(Path(tempfile.gettempdir()) / f"ftt-home-{digest(str(root))[:16]}")
+
+
+@contextlib.contextmanager
+def seen_by(home: Home) -> Iterator[str]:
+    """A file in the home folder, by whose name nodes can tell that they see it."""
+    token = f".seen-{uuid.uuid4().hex}"
+    home.root.mkdir(parents=True, exist_ok=True)
+    (home.root / token).touch()
+    try:
+        yield token
+    finally:
+        (home.root / token).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def cluster(resources: Resources, total: int) -> Iterator[tuple[Any, int, int]]:
+    """(ray, workers, threads): connected to the cluster ``RAY_ADDRESS`` names, else to one of our own, ended after."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Under `uv run` Ray would send this folder to every node; ftt has to be installed there anyway.
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    ray = _import()
+    workers, threads = resources.workers or total, resources.threads or 1
+    if ray.is_initialized():
+        yield ray, workers, threads
+        return
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    address = os.environ.get("RAY_ADDRESS")
+    if not address:
+        workers, threads = resources.divide(total)
+    cores = workers * threads
+    try:
+        if address:
+            ray.init(address=address, **quiet)
+        else:
+            ray.init("local", num_cpus=cores, include_dashboard=False, object_store_memory=OBJECTS, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise FttError(
+            "the Ray cluster cannot be reached" if address else "a Ray cluster cannot be started here",
+            given=address or f"{cores} cores",
+            allowed=str(error).splitlines()[0][:200],
+            hint="set RAY_ADDRESS to a running cluster, or use --on local",
+        ) from None
+    try:
+        yield ray, workers, threads
+    finally:
+        ray.shutdown()
+
+
+def remote(ray: Any, function: Any, threads: int) -> Any:
+    """A function of this package as a task with so many cores. Ray sends its name, not its code."""
+    options = {"num_cpus": threads, "max_retries": RETRIES, "runtime_env": {"env_vars": pools.environment(threads)}}
+    return ray.remote(**options)(function)
+
+
+def _import() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise FttError(
+            "Ray is not installed",
+            given="--on ray",
+            allowed="the extra [ray]",
+            hint="pip install 'freeze-then-train[ray]', or use --on local",
+        ) from None
+    return ray

@@ -1,0 +1,115 @@
+"""One Spec in a worker: run it, or keep the traceback and say in one line what went wrong.
+
+As a program (`python -m ftt.launch.worker`) it takes orders as JSON lines on its standard input and answers with JSON
+lines on its standard output, one run after another, until its input ends. Nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TextIO, TypeVar
+
+from ftt import threads
+from ftt.data.places import Places
+from ftt.errors import FttError
+from ftt.params import Json
+from ftt.progress import shown_on
+from ftt.spec import Spec
+from ftt.store import Home
+
+T = TypeVar("T")
+
+
+def attempt(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
+    """Run a Spec: its ``result``, or its ``error`` in one line and the ``traceback``."""
+    # Imported here: a process that only starts workers needs no torch.
+    from ftt.experiments.runner import run
+
+    try:
+        return {"result": run(spec, home, places)}
+    except Exception as error:
+        return failure(error)
+
+
+def failure(error: Exception) -> dict[str, Json]:
+    """What a worker answers when a run failed; call it where the error was caught."""
+    return {"result": None, "error": in_one_line(error), "traceback": traceback.format_exc()}
+
+
+def in_one_line(error: BaseException) -> str:
+    """The message of an error; where it is not one of ours, its kind too."""
+    words = " · ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    return words if isinstance(error, FttError) else f"{type(error).__name__}: {words}"
+
+
+def order(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
+    """All a worker has to know, as plain JSON. Paths are absolute: a worker may stand in another folder."""
+    return {
+        "spec": spec.describe(),
+        "home": str(home.root.resolve()),
+        "cache": str(places.cache.resolve()),
+        "data": str(places.data.resolve()) if places.data else None,
+    }
+
+
+def carry_out(given: dict[str, Json], home: Home | None = None) -> dict[str, Json]:
+    """`attempt` what an order says; in another home than it says, if one is given."""
+    places = Places(Path(given["cache"]), Path(given["data"]) if given["data"] else None)
+    try:
+        spec = Spec.from_description(given["spec"])
+    except FttError as error:
+        # The driver knows a data set or method that this process does not.
+        return failure(error)
+    return attempt(spec, home or Home(Path(given["home"])), places)
+
+
+class Wire:
+    """A display at the other end of a pipe: what is said is sent; the driver counts runs, not steps."""
+
+    def __init__(self, sink: TextIO) -> None:
+        self.sink = sink
+
+    def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
+        yield from items
+
+    def say(self, message: str) -> None:
+        self.send({"say": message})
+
+    def send(self, message: Json) -> None:
+        self.sink.write(json.dumps(message) + "\n")
+        self.sink.flush()
+
+
+def main() -> None:
+    """Carry out orders until standard input ends."""
+    # Ctrl-C reaches the whole group of processes; it is the driver that ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Standard output is the wire; whatever a library prints goes to standard error.
+    wire = Wire(os.fdopen(os.dup(1), "w", encoding="utf-8"))
+    os.dup2(2, 1)
+    orders: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
+
+    with threads.limited_to(int(os.environ["OMP_NUM_THREADS"])), shown_on(wire):
+        while True:
+            wire.send(carry_out(json.loads(orders.get())))
+
+
+def _listen(orders: queue.Queue[str]) -> None:
+    """Hand on orders; when the driver is gone, go too: what is half done is on disk and can be taken up again."""
+    for line in sys.stdin:
+        orders.put(line)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -16,10 +16,12 @@ import pytest
 from PIL import Image
 
 import ftt
-from ftt.data import GroupedData
+from ftt.data import GroupedData, Places
 from ftt.data.embeddings import Embeddings
+from ftt.data.images import ImageFiles
 from ftt.data.manifest import Manifest
 from ftt.errors import FttError
+from ftt.progress import Silent, shown_on
 
 Table = dict[str, Any]
 Writer = Callable[[Path, Table], Path]
@@ -79,6 +81,11 @@ def write_csv(folder: Path, columns: Table) -> Path:
 def write_parquet(folder: Path, columns: Table) -> Path:
     pyarrow.parquet.write_table(pa.table(columns), folder / "own.parquet")
     return folder / "own.parquet"
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FTT_CACHE", str(tmp_path / "cache"))
 
 
 def load(path: Path, **options: Any) -> GroupedData:
@@ -176,7 +183,6 @@ def having(**changes: Any) -> Callable[[Table], Table]:
         (without("features"), "called 'features'"),
         (without("y"), "--label"),
         (without("attribute"), "--attribute"),
-        (without("split"), "--split"),
         (having(y=np.full(24, "cat")), "one class only"),
         (having(attribute=np.full(24, "day")), "one value only"),
         (having(y=np.zeros(20, dtype=int)), "'y' and the inputs differ in length"),
@@ -322,6 +328,24 @@ def test_image_path_that_leaves_the_folder_is_refused(name: str, pictures: Table
         read_all(write_csv(tmp_path, pictures), tmp_path / "images")
 
 
+@pytest.mark.parametrize("name", ["..", "link.png", "outside/secret.png"])
+def test_image_path_that_leaves_the_folder_by_a_link_is_refused(name: str, pictures: Table, tmp_path: Path) -> None:
+    Image.new("RGB", (20, 20)).save(tmp_path / "secret.png")
+    (tmp_path / "images" / "link.png").symlink_to(tmp_path / "secret.png")
+    (tmp_path / "images" / "outside").symlink_to(tmp_path)
+    pictures["path"] = np.array([*pictures["path"][:-1], name])
+    with pytest.raises(FttError, match="leaves the folder"):
+        read_all(write_csv(tmp_path, pictures), tmp_path / "images")
+
+
+@pytest.mark.parametrize("again", ["00.jpg", "./00.jpg", "../images/00.jpg"])
+def test_image_in_two_rows_is_refused_by_name(again: str, pictures: Table, tmp_path: Path) -> None:
+    pictures["path"] = np.array([*pictures["path"][:-1], again])
+    with pytest.raises(FttError, match=r"several rows") as caught:
+        read_all(write_csv(tmp_path, pictures), tmp_path / "images")
+    assert caught.value.given == "1 such images: 00.jpg"
+
+
 def test_manifest_without_its_path_column_or_folder_is_refused(pictures: Table, tmp_path: Path) -> None:
     with pytest.raises(FttError, match="--image-root"):
         read_all(write_csv(tmp_path, pictures), tmp_path / "nothing")
@@ -340,3 +364,124 @@ def test_manifest_identity_notices_a_changed_image_and_a_changed_list(pictures: 
     pictures["y"] = pictures["y"][::-1]
     write_csv(tmp_path, pictures)
     assert manifest.identity() != changed
+
+
+def broken(folder: Path) -> None:
+    """A zero-byte, a cut-off and a missing image among the twelve."""
+    (folder / "01.png").write_bytes(b"")
+    whole = (folder / "04.jpg").read_bytes()
+    (folder / "04.jpg").write_bytes(whole[: len(whole) - 40])
+    (folder / "07.png").unlink()
+
+
+def test_all_broken_images_are_told_in_one_error_and_nothing_is_kept(pictures: Table, tmp_path: Path) -> None:
+    broken(tmp_path / "images")
+    with pytest.raises(FttError, match="3 of 12 images") as caught:
+        read_all(write_csv(tmp_path, pictures), tmp_path / "images")
+    for part in ("01.png (the file is empty)", "04.jpg", "07.png (the file is missing)", "--skip-broken"):
+        assert part in str(caught.value)
+    assert not list((tmp_path / "cache").rglob("*.npy"))
+
+
+def test_an_error_lists_ten_broken_images_and_counts_the_others(pictures: Table, tmp_path: Path) -> None:
+    for name in pictures["path"]:
+        (tmp_path / "images" / name).write_bytes(b"no image")
+    with pytest.raises(FttError, match="12 of 12 images") as caught:
+        read_all(write_csv(tmp_path, pictures), tmp_path / "images")
+    assert "09.png" in str(caught.value)
+    assert "10.jpg" not in str(caught.value)
+    assert "and 2 more" in str(caught.value)
+
+
+def test_skipped_broken_images_leave_labels_attributes_and_splits_in_step(pictures: Table, tmp_path: Path) -> None:
+    path = write_csv(tmp_path, pictures)
+    options: Table = {"path": str(path), "image_root": str(tmp_path / "images"), "size": 16}
+    whole = ftt.load("manifest", **options)
+    before = whole.inputs.read(np.arange(12))
+    broken(tmp_path / "images")
+    rest = np.array([0, 2, 3, 5, 6, 8, 9, 10, 11])
+    heard = Heard()
+    with shown_on(heard):
+        data = ftt.load("manifest", **options, skip_broken=True)
+    np.testing.assert_array_equal(data.inputs.read(np.arange(9)), before[rest])
+    for name in ("y", "a", "split"):
+        assert getattr(data, name).tolist() == getattr(whole, name)[rest].tolist()
+    assert any("left out 3 of 12 images" in line and "01.png" in line for line in heard.lines)
+    assert (
+        data.inputs.fingerprint()
+        == ImageFiles([tmp_path / "images" / pictures["path"][r] for r in rest], 16).fingerprint()
+    )
+    with pytest.raises(FttError, match="3 of 12 images"):
+        ftt.load("manifest", **options).inputs.read(np.arange(1))
+
+
+class Heard(Silent):
+    """Remembers what was said."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.lines.append(message)
+
+
+@pytest.mark.parametrize("write", [write_npz, write_list_column])
+def test_missing_splits_are_made_by_group_and_said(write: Writer, tmp_path: Path) -> None:
+    given = without("split")(table(120))
+    heard = Heard()
+    with shown_on(heard):
+        data = load(write(tmp_path, given))
+    assert [data.counts(name).tolist() for name in ("train", "val", "test")] == [
+        [[18, 18], [18, 18]],
+        [[6, 6], [6, 6]],
+        [[6, 6], [6, 6]],
+    ]
+    assert any("train 72, val 24, test 24" in line for line in heard.lines)
+
+
+def test_made_splits_hang_on_their_own_seed_not_on_that_of_the_run(tmp_path: Path) -> None:
+    path = write_npz(tmp_path, without("split")(table(120)))
+    first, second, third = load(path), load(path, seed=3), load(path, split_seed=3)
+    assert (first.split == second.split).all()
+    assert (first.split != third.split).any()
+    halves = load(path, shares=(0.5, 0.25, 0.25))
+    assert int((halves.split == "train").sum()) == 60
+
+
+def test_splits_are_not_made_where_a_column_looks_like_one_or_one_was_asked_for(tmp_path: Path) -> None:
+    given = table()
+    given["Splits"] = given.pop("split")
+    path = write_npz(tmp_path, given)
+    for options in ({}, {"split": "fold"}):
+        with pytest.raises(FttError, match="--split"):
+            load(path, **options)
+
+
+def test_options_added_later_leave_the_identity_of_old_data_alone(tmp_path: Path) -> None:
+    path = write_npz(tmp_path, table())
+    assert set(Embeddings(path=str(path)).identity()) == {
+        *("name", "label", "attribute", "split", "clean", "core_noise", "seed", "features", "content")
+    }
+    assert "shares" in Embeddings(path=str(path), shares=(0.8, 0.1, 0.1)).identity()
+
+
+@pytest.mark.parametrize("write", [write_csv, write_parquet])
+def test_manifest_of_texts_reads_a_column_and_asks_for_a_text_encoder(write: Writer, tmp_path: Path) -> None:
+    given = without("features")(table())
+    texts = [f'review {row}, "quoted"\nsecond line' for row in range(24)]
+    path = write(tmp_path, {**given, "review": texts, "note": [None, "x"] * 12})
+    manifest = Manifest(path=str(path), text="review")
+    data = manifest.load(Places.from_environment())
+    assert data.inputs.kind == "texts"
+    assert data.inputs.read(np.arange(24)).tolist() == texts
+    assert manifest.backbone() == "hf:minilm"
+    assert Manifest(path=str(path)).backbone() == "lite0"
+    with pytest.raises(FttError, match="--text"):
+        Manifest(path=str(path), text="reviews").load(Places.from_environment())
+
+
+def test_labels_of_a_categorical_column_are_its_words(tmp_path: Path) -> None:
+    given = table()
+    given["y"] = pa.array(given["y"]).dictionary_encode()
+    pyarrow.parquet.write_table(pa.table({**given, "features": given["features"].tolist()}), tmp_path / "own.parquet")
+    assert load(tmp_path / "own.parquet").info.classes == ("cat", "dog")

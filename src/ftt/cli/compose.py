@@ -45,13 +45,14 @@ class Asked:
         given = parse(arguments, self.sources())
         source = registry.DATASETS.get(self.dataset)
         freezer, method = self.recipe.freeze, self.recipe.method
-        training, backbone, published = source.default_training, source.default_backbone, {}
+        data = source.from_options({"seed": self.seed, **given["data"]})
+        training, backbone, published = source.default_training, data.backbone(), {}
         if self.budget == "paper" and method is not None:
             setting = paper_setting(self.dataset, method.name)
             training, backbone = training.replace(**setting.training), setting.backbone
             published = dict(setting.method)
         spec = Spec(
-            data=source.from_options({"seed": self.seed, **given["data"]}),
+            data=data,
             backbone=self.backbone or backbone,
             freeze=freezer.replace(**given["freeze"]) if freezer else None,
             method=method.replace(**{**published, **given["method"]}) if method else None,

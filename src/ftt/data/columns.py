@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,11 @@ SPLIT_NAMES = {"train": "train", "tr": "train", "val": "val", "valid": "val", "v
 """Spellings of the three splits that are understood; 0, 1, 2 are the codes of WILDS and DFR."""
 
 
-def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Every column of a .csv, .parquet or .npz file or of a folder of .npy files."""
+def read_columns(path: Path, needed: Collection[str] | None = None) -> dict[str, npt.NDArray[Any]]:
+    """Every column of a .csv, .parquet or .npz file or of a folder of .npy files.
+
+    Those in `needed` (all by default) may have no empty cells.
+    """
     if not path.exists():
         raise FttError("there is no such file", given=path, allowed="a .csv, .parquet or .npz file or a folder of .npy")
     try:
@@ -31,7 +34,7 @@ def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
             with np.load(path, allow_pickle=False) as archive:
                 return {name: archive[name] for name in archive.files}
         if path.suffix in (".csv", ".parquet"):
-            return _read_arrow(path)
+            return _read_arrow(path, needed)
     except FttError:
         raise
     except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
@@ -43,21 +46,32 @@ def read_columns(path: Path) -> dict[str, npt.NDArray[Any]]:
     raise unknown("kind of file", path.suffix or path.name, (".csv", ".parquet", ".npz", "folder of .npy"))
 
 
-def _read_arrow(path: Path) -> dict[str, npt.NDArray[Any]]:
+def _read_arrow(path: Path, needed: Collection[str] | None) -> dict[str, npt.NDArray[Any]]:
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
 
     try:
-        table = pyarrow.csv.read_csv(path) if path.suffix == ".csv" else pyarrow.parquet.read_table(path)
+        # Texts may hold line breaks inside quotes.
+        lines = pyarrow.csv.ParseOptions(newlines_in_values=True)
+        table = (
+            pyarrow.csv.read_csv(path, parse_options=lines)
+            if path.suffix == ".csv"
+            else pyarrow.parquet.read_table(path)
+        )
     except pa.ArrowInvalid as error:
         raise ValueError(str(error)) from None
     columns = {}
     for name in table.column_names:
         column = table[name].combine_chunks()
         if column.null_count:
+            if needed is not None and name not in needed:
+                columns[name] = column.to_numpy(zero_copy_only=False).astype(str)
+                continue
             row = next(i for i, value in enumerate(column.to_pylist()) if value is None)
             raise FttError(f"column {name!r} has empty cells", given=f"row {row}", allowed="a value in every row")
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
         kinds = pa.types
         if kinds.is_list(column.type) or kinds.is_large_list(column.type) or kinds.is_fixed_size_list(column.type):
             columns[name] = _matrix(column, name)

@@ -43,6 +43,10 @@ class Dataset(Configurable, ABC):
     def load(self, places: Places) -> GroupedData:
         """Read, add noise, split."""
 
+    def backbone(self) -> str:
+        """The backbone for data configured like this, where none is asked for."""
+        return self.default_backbone
+
 
 def assemble(info: DatasetInfo, images: npt.NDArray[Any], parts: Mapping[str, Pairs]) -> GroupedData:
     """One GroupedData of pairs made split by split; `images` holds the splits in the order of `parts`."""

@@ -14,14 +14,14 @@ from ftt.data.columns import Columns, read_columns
 from ftt.data.fetch import sha256_of
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.inputs import ArrayInputs
-from ftt.data.own import OwnData
+from ftt.data.own import OwnTable
 from ftt.data.places import Places
 from ftt.errors import FttError, unknown
 from ftt.params import Json, param
 
 
 @dataclass(frozen=True)
-class Embeddings(OwnData):
+class Embeddings(OwnTable):
     """Features of your own model.
 
     ``.npz`` or a folder of ``.npy`` with the arrays features (n, d), y, attribute, split and, if known, y_clean; or a

@@ -1,76 +1,100 @@
-"""What the two kinds of own data share: which columns hold what, and noise on top for experiments."""
+"""What all kinds of own data share: labels with names, splits (given or made), and noise on top for experiments."""
 
 from __future__ import annotations
 
+import difflib
 from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from ftt.data.columns import Columns, encode, encode_like, need, parse_split
 from ftt.data.dataset import Dataset
-from ftt.data.grouped import DatasetInfo, GroupedData
+from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData, IntArray
 from ftt.data.inputs import Inputs
 from ftt.data.noise import flip_by_table
-from ftt.errors import FttError
+from ftt.data.splitting import make_splits
+from ftt.errors import FttError, unknown
 from ftt.params import Json, param
+from ftt.progress import say
+
+Values = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class OwnData(Dataset):
-    """Columns of the user's table: label, attribute, split and, where the truth is known, the clean label."""
+    """Where the user's data are, the noise to add, and how splits are made where there are none."""
 
     info: ClassVar[DatasetInfo]
 
     path: str = param(help="the table: .csv, .parquet, .npz or a folder of .npy")
-    label: str = param("y", help="column of the observed label")
-    attribute: str = param("attribute", help="column of the attribute (spurious feature, domain)")
-    split: str = param("split", help="column of the split: train, val, test (or 0, 1, 2)")
-    clean: str = param("y_clean", help="column of the true label; used for evaluation only, may be absent")
     core_noise: float = param(
         0.0, help="share of labels to flip in train and val, by the paper's table", low=0, high=0.5
     )
     seed: int = param(0, help="seed of the flips", low=0)
+    shares: tuple[float, ...] = param(
+        (0.6, 0.2, 0.2), help="train, val and test where splits have to be made", low=0, open_low=True, added=True
+    )
+    split_seed: int = param(0, help="seed of made splits, apart from that of the run", low=0, added=True)
 
-    def group(self, columns: Columns, inputs: Inputs) -> GroupedData:
-        """The GroupedData of these inputs and the columns that describe them."""
-        table = Path(self.path)
-        y, classes = encode(need(columns, self.label, table, "label"))
-        a, attributes = encode(need(columns, self.attribute, table, "attribute"))
-        split = parse_split(need(columns, self.split, table, "split"))
-        truth = need(columns, self.clean, table, "clean") if self.clean in columns else None
-        for name, values in ((self.label, y), (self.attribute, a), (self.split, split), (self.clean, truth)):
-            if values is not None and len(values) != len(inputs):
-                raise FttError(
-                    f"column {name!r} and the inputs differ in length", given=len(values), allowed=len(inputs)
-                )
+    def assemble(
+        self,
+        inputs: Inputs,
+        label: Values,
+        attribute: Values,
+        split: Values | None,
+        clean: Values | None = None,
+        ids: npt.NDArray[np.str_] | None = None,
+        *,
+        names: tuple[str, str] = ("the label", "the attribute"),
+    ) -> GroupedData:
+        """One GroupedData of inputs and what is known of each; without a split column splits are made.
+
+        Parameters
+        ----------
+        label, attribute, split, clean : (n,) arrays
+            As they stand in the user's table: numbers or texts.
+        names : pair of str
+            What the user calls label and attribute, for messages.
+        """
+        y, classes = encode(label)
+        a, attributes = encode(attribute)
         if len(classes) < 2:
             raise FttError(
                 "the label has one class only, so there is nothing to learn",
-                given=f"column {self.label!r}: {', '.join(classes)}",
+                given=f"{names[0]}: {', '.join(classes) or 'no rows'}",
                 allowed="at least two classes",
                 hint="name another column with --label",
             )
         if len(attributes) < 2:
             raise FttError(
                 "the attribute has one value only, so there are no groups to balance",
-                given=f"column {self.attribute!r}: {', '.join(attributes)}",
+                given=f"{names[1]}: {', '.join(attributes)}",
                 allowed="at least two values",
                 hint="name another column with --attribute",
             )
-        clean = None if truth is None else encode_like(truth, classes, "clean label")
+        parts = self._made_splits(y, a) if split is None else parse_split(split)
+        truth = None if clean is None else encode_like(clean, classes, "clean label")
         flipped = np.zeros(len(y), dtype=bool)
         if self.core_noise > 0:
             rng = np.random.default_rng([self.seed, 0x0E11])
-            clean = y.copy() if clean is None else clean
+            truth = y.copy() if truth is None else truth
             for name in ("train", "val"):
-                rows = np.flatnonzero(split == name)
+                rows = np.flatnonzero(parts == name)
                 flipped[rows] = flip_by_table(y[rows], a[rows], self.core_noise, rng)
             y = np.where(flipped, 1 - y, y)
-        info = DatasetInfo(table.stem, classes, attributes, f"your data: {table.name}")
-        return GroupedData(inputs, y, a, split, info, y_clean=clean, flipped={"core": flipped})
+        source = Path(self.path)
+        info = DatasetInfo(source.stem, classes, attributes, f"your data: {source.name}")
+        return GroupedData(inputs, y, a, parts, info, y_clean=truth, ids=ids, flipped={"core": flipped})
+
+    def _made_splits(self, y: IntArray, a: IntArray) -> npt.NDArray[np.str_]:
+        made = make_splits(y, a, self.shares, np.random.default_rng([self.split_seed, 0x5911]))
+        sizes = ", ".join(f"{name} {int((made == name).sum())}" for name in SPLITS)
+        say(f"no splits are given: made from {len(y)} rows, by label and attribute: {sizes} (--shares, --split-seed)")
+        return made
 
     @abstractmethod
     def content(self) -> Json:
@@ -81,3 +105,47 @@ class OwnData(Dataset):
         identity = super().identity()
         del identity["path"]
         return {**identity, "content": self.content()}
+
+
+@dataclass(frozen=True)
+class OwnTable(OwnData):
+    """Columns of the user's table: label, attribute, split and, where the truth is known, the clean label."""
+
+    label: str = param("y", help="column of the observed label")
+    attribute: str = param("attribute", help="column of the attribute (spurious feature, domain)")
+    split: str = param("split", help="column of the split: train, val, test (or 0, 1, 2); without it splits are made")
+    clean: str = param("y_clean", help="column of the true label; used for evaluation only, may be absent")
+
+    @property
+    def used(self) -> set[str]:
+        """The columns that are read, the inputs apart."""
+        return {self.label, self.attribute, self.split, self.clean}
+
+    def group(self, columns: Columns, inputs: Inputs) -> GroupedData:
+        """The GroupedData of these inputs and the columns that describe them."""
+        table = Path(self.path)
+        label = need(columns, self.label, table, "label")
+        attribute = need(columns, self.attribute, table, "attribute")
+        split = need(columns, self.split, table, "split") if self._has_split(columns) else None
+        clean = need(columns, self.clean, table, "clean") if self.clean in columns else None
+        found = {self.label: label, self.attribute: attribute, self.split: split, self.clean: clean}
+        for name, values in found.items():
+            if values is not None and len(values) != len(inputs):
+                raise FttError(
+                    f"column {name!r} and the inputs differ in length", given=len(values), allowed=len(inputs)
+                )
+        names = (f"column {self.label!r}", f"column {self.attribute!r}")
+        return self.assemble(inputs, label, attribute, split, clean, names=names)
+
+    def _has_split(self, columns: Columns) -> bool:
+        """Whether there is a split column; one that is misspelt or was asked for by name is not made up silently."""
+        if self.split in columns:
+            return True
+        asked = self.split != type(self).split
+        others = {name.lower(): name for name in columns}
+        near = difflib.get_close_matches(self.split.lower(), others, n=1, cutoff=0.75)
+        if asked or near:
+            raise unknown(
+                f"column in {Path(self.path).name}", self.split, columns, hint="name the right one with --split"
+            )
+        return False

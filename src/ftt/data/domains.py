@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.data.dataset import Dataset
+from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.inputs import ImageFiles
 from ftt.data.places import Places
 from ftt.data.published import check_counts, find_folder
 from ftt.errors import FttError, unknown
@@ -114,7 +114,8 @@ class Domains(Dataset):
         parts, labels = np.concatenate(split), np.concatenate(y)
         rows = np.flatnonzero(parts != "")
         return GroupedData(
-            ImageFiles([paths[row] for row in rows], self.size),
+            # All domains in one list: whichever is held out, they are decoded once.
+            image_inputs(paths, self.size, places).take(rows),
             labels[rows],
             np.concatenate(a)[rows],
             parts[rows],

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.data.dataset import Dataset
+from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.inputs import ImageFiles
 from ftt.data.noise import Policy, flip_by_table
 from ftt.data.places import Places
 from ftt.errors import FttError
@@ -161,7 +161,7 @@ class FlippedImages(Dataset):
             own = np.flatnonzero(rows.split == part)
             flipped[own] = flip_by_table(rows.y[own], rows.a[own], self.core_noise, rng, policy)
         return GroupedData(
-            ImageFiles(locate_images(roots, rows.names.tolist()), self.size),
+            image_inputs(locate_images(roots, rows.names.tolist()), self.size, places),
             np.where(flipped, 1 - rows.y, rows.y),
             rows.a,
             rows.split,

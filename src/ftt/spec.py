@@ -82,6 +82,9 @@ class Probing(Configurable):
         "projected", help="the trained branch after its last linear layer, or before", choices=("projected", "backbone")
     )
     seed: int = param(0, help="seed of the sub-samples", low=0)
+    seeds: int = param(
+        1, help="probings with so many seeds, from `seed` on; figures are their means", low=1, added=True
+    )
 
 
 PROTOCOLS: dict[str, Mapping[str, Json]] = {

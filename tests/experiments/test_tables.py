@@ -1,88 +1,87 @@
-"""Named experiments: cells are run once, told with their spread, and found by name."""
+"""Cells of a table: mean, standard error, seeds, and the paper's number beside them."""
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
 import pytest
 
-from ftt.data import Places
-from ftt.data.digits import Digits
-from ftt.errors import FttError
-from ftt.experiments.catalogue import EXPERIMENTS, find
-from ftt.experiments.demo import CLAIMS, RECIPES, SETTINGS, Row, specs, verdict
-from ftt.experiments.tables import Cell, Experiment, as_markdown, as_rows, measure
-from ftt.spec import Spec, Training
-from ftt.store import Home
-from ftt.train import preset
+from ftt.experiments import paper
+from ftt.experiments.tables import AVERAGE, WORST, Board, Cell, Measured
+
+TEX = Path(__file__).parents[3] / "shared" / "paper" / "freeze-then-train.tex"
 
 
-def cells(seeds: int) -> list[Cell]:
-    listed = []
-    for row in ("init", "erm"):
-        recipe = preset(row)
-        runs = tuple(
-            Spec(
-                data=Digits(core_noise=0.2, seed=seed),
-                backbone="identity",
-                freeze=recipe.freeze,
-                method=recipe.method,
-                train=Training(epochs=1),
-                seed=seed,
-            )
-            for seed in range(seeds)
-        )
-        listed.append(Cell(row, "noisy", runs))
-    return listed
+def result(worst: float, average: float, seeds: int = 5) -> dict[str, object]:
+    return {WORST: worst, AVERAGE: average, "spec": {"probe": {"seeds": seeds}}}
 
 
-def test_a_table_holds_mean_and_half_range_and_is_not_run_twice(tmp_path: Path) -> None:
-    experiment = Experiment("small", "a small table", "why?", cells)
-    home = Home(tmp_path)
-    measured = measure(experiment, 2, home, Places.from_environment())
-    again = measure(experiment, 2, home, Places.from_environment())
-    assert all(result["from_store"] for m in again for result in m.results)
-    worst = [result["worst_group_accuracy"] for result in measured[0].results]
-    columns, rows = as_rows(measured)
-    assert columns == ["features", "noisy"]
-    mean, spread = 100 * sum(worst) / 2, 100 * abs(worst[0] - worst[1]) / 2
-    assert rows[0][0] == "init"
-    assert rows[0][1].startswith(f"{mean:.1f} ± {spread:.1f} (")
-    text = as_markdown(experiment, 2, measured)
-    assert "`ftt reproduce small --seeds 2`" in text
-    assert "| " + " | ".join(rows[0]) + " |" in text
+def test_a_cell_says_mean_error_seeds_paper_and_difference() -> None:
+    cell = Cell("ERM", "core 0%", (), paper.Printed(worst=90.0))
+    measured = Measured(cell, (result(0.70, 0.8), result(0.74, 0.8), result(0.75, 0.8)))
+    error = 100 * math.sqrt(((0.03) ** 2 + 0.01**2 + 0.02**2) / 2) / math.sqrt(3)
+    assert measured.text(WORST) == f"73.0 ± {error:.1f} (3×5); paper 90.0, −17.0"
+    assert measured.text(AVERAGE) == "80.0 ± 0.0 (3×5)"
 
 
-def test_a_cell_that_was_not_asked_for_is_a_dash() -> None:
-    first, second = (Cell(row, column, ()) for row, column in (("a", "x"), ("b", "y")))
-    from ftt.experiments.tables import Measured
-
-    result = {"worst_group_accuracy": 0.5, "average_accuracy": 0.75}
-    _, rows = as_rows([Measured(first, (result,)), Measured(second, (result,))])
-    assert rows == [["a", "50.0 ± 0.0 (75.0)", "–"], ["b", "–", "50.0 ± 0.0 (75.0)"]]
+def test_one_seed_has_no_error_and_a_failed_cell_says_so() -> None:
+    assert Measured(Cell("a", "b", ()), (result(0.5, 0.6, 1),)).text(WORST) == "50.0 (1×1)"
+    assert Measured(Cell("a", "b", ()), ()).text(WORST) == "failed"
 
 
-@pytest.mark.parametrize("name", list(EXPERIMENTS))
-def test_every_spec_of_a_named_experiment_survives_json_and_differs_from_the_others(name: str) -> None:
-    listed = [spec for cell in find(name).cells(2) for spec in cell.specs]
-    assert all(Spec.from_description(spec.describe()).key == spec.key for spec in listed)
-    assert len({spec.key for spec in listed}) == len(listed)
+def test_a_place_without_a_cell_is_a_dash_and_has_no_mean() -> None:
+    board = Board(Measured(Cell(row, column, ()), (result(0.5, 0.75, 1),)) for row, column in (("a", "x"), ("b", "y")))
+    assert board.table(WORST).rows == [["a", "50.0 (1×1)", "–"], ["b", "–", "50.0 (1×1)"]]
+    assert board.mean("a", "y") is None
+    assert board.gain("a", "b", "x") is None
 
 
-def test_an_unknown_experiment_is_named_with_the_nearest_one() -> None:
-    with pytest.raises(FttError, match="did you mean 'recipes'"):
-        find("recipe")
+def test_a_gain_is_the_difference_of_means_in_one_column() -> None:
+    board = Board(
+        [Measured(Cell("init", "x", ()), (result(0.5, 0.75),)), Measured(Cell("erm", "x", ()), (result(0.6, 0.7),))]
+    )
+    assert board.gain("erm", "init", "x") == pytest.approx(0.1)
+    assert board.gain("erm", "init", "x", AVERAGE) == pytest.approx(-0.05)
 
 
-def test_the_demo_runs_three_recipes_at_two_noises_and_shares_them_with_the_table_of_recipes() -> None:
-    listed = specs("dominoes")
-    assert [(setting, recipe) for setting, recipe, _ in listed] == [(s, r) for s in SETTINGS for r in RECIPES]
-    table = {spec.key for cell in find("recipes").cells(2) for spec in cell.specs}
-    assert {spec.key for *_, spec in listed} <= table
+@pytest.mark.parametrize(
+    ("dataset", "means"),
+    [
+        ("waterbirds", {"erm": 91.4, "irm": 91.7, "cvar-dro": 85.7, "jtt": 86.0, "ftt": 93.1}),
+        ("celeba", {"erm": 94.2, "irm": 94.2, "cvar-dro": 91.9, "jtt": 90.4, "ftt": 94.5}),
+    ],
+)
+def test_the_transcribed_main_table_has_the_means_the_paper_prints(dataset: str, means: dict[str, float]) -> None:
+    for method, printed in means.items():
+        values = [paper.main_table(dataset, method, noise).worst for noise in paper.NOISES]
+        assert all(value is not None for value in values)
+        # The paper averages before it rounds.
+        assert sum(v for v in values if v is not None) / 6 == pytest.approx(printed, abs=0.15)
 
 
-def test_the_verdict_counts_the_directions_that_showed() -> None:
-    rows = [
-        Row(setting, recipe, {}, gain) for (setting, recipe), gain in zip(CLAIMS, (-0.2, 0.0, 0.1, 0.01), strict=True)
-    ]
-    assert verdict(rows).startswith("3 of 4")
+@pytest.mark.parametrize(
+    ("dataset", "means"),
+    [
+        ("pacs", {"erm": 91.7, "irm": 72.4, "group-dro": 93.0, "ftt": 94.1}),
+        ("officehome", {"erm": 76.6, "irm": 48.3, "group-dro": 78.6, "ftt": 79.4}),
+        ("vlcs", {"erm": 83.3, "irm": 64.4, "group-dro": 83.5, "ftt": 85.6}),
+    ],
+)
+def test_the_transcribed_shift_table_has_the_means_the_paper_prints(dataset: str, means: dict[str, float]) -> None:
+    for method, printed in means.items():
+        values = [paper.shift_table(dataset, method, domain).average for domain in paper.domains(dataset)]
+        assert sum(v for v in values if v is not None) / 4 == pytest.approx(printed, abs=0.1)
+
+
+@pytest.mark.skipif(not TEX.is_file(), reason="the paper's source is not beside this checkout")
+def test_every_row_of_the_table_over_p_is_in_the_papers_source() -> None:
+    source = re.sub(r"\\textbf\{\s*([\d.]+)\s*\}", r"\1", TEX.read_text())
+    for dataset in ("waterbirds", "celeba"):
+        for noise in paper.NOISES:
+            cells = [paper.p_table(dataset, p, noise) for p in paper.FRACTIONS]
+            worst, average = ([getattr(cell, kind) for cell in cells] for kind in ("worst", "average"))
+            row = r"\s*&\s*".join([f"{100 * noise:.0f}", *map(str, worst)]) + r"\s*&\s*&\s*"
+            row += r"\s*&\s*".join(map(str, average))
+            assert re.search(row, source), (dataset, noise)

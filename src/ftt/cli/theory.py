@@ -155,12 +155,10 @@ def toy(
     json: JsonFlag = False,
 ) -> None:
     """Figure 3 of the paper: two flows in the plane (d = 2, m = 1) and where retraining ends."""
-    import numpy as np
-
     from ftt.report import charts
     from ftt.report.theory_maps import toy_chart
-    from ftt.theory import Start, single_feature_ratio, theorem_1
-    from ftt.theory.toy import toy_flow, toy_mechanism
+    from ftt.theory import single_feature_ratio, theorem_1
+    from ftt.theory.toy import figure_3
 
     _need_positive("t", t)
     if not 0 < low < high or variance <= high**2:
@@ -169,11 +167,7 @@ def toy(
             given=f"low {low:g}, high {high:g}, variance {variance:g}",
             allowed="0 < low < high, variance > high²",
         )
-    rng = np.random.default_rng(seed)
-    # The start of Figure 3 lies near the origin, between the two features.
-    start = Start(rng.uniform(0.15, 0.35, (2, 1)), rng.uniform(0.4, 0.6, 1), 0)
-    settings = [(f"η_core {low:g} < η_spu {high:g}", low, high), (f"η_core {high:g} > η_spu {low:g}", high, low)]
-    toys = [(name, toy_flow(toy_mechanism(core, spu, variance), start, t)) for name, core, spu in settings]
+    toys = figure_3(low, high, variance, t, seed)
     files = charts.save(toy_chart(toys), _folder(out), "toy")
     table = _table(
         "Toy example, d = 2, m = 1", ("setting", "v(t)", "v_test", "ℓ_te/err*_te", "closed form", "Theorem 1")

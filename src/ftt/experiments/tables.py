@@ -1,44 +1,46 @@
-"""An experiment with a name: cells of a table, each a Spec per seed, and the paper's word beside ours."""
+"""Cells of a table, each a Spec per training seed, and what they gave: mean ± standard error, the paper's beside it."""
 
 from __future__ import annotations
 
+import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ftt.data import Places
-from ftt.experiments.runner import run
+from ftt.experiments.paper import NOT_PRINTED, Printed
 from ftt.params import Json
-from ftt.progress import say
+from ftt.report.tables import percent, signed
 from ftt.spec import Spec
-from ftt.store import Home
+
+WORST, AVERAGE = "worst_group_accuracy", "average_accuracy"
+METRICS = {WORST: "worst group", AVERAGE: "average"}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of the table: the same run with several seeds."""
+    """One number of the table: the same run with several training seeds, and what the paper prints there."""
 
     row: str
     column: str
     specs: tuple[Spec, ...]
+    paper: Printed = NOT_PRINTED
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """Cells as a function of the number of seeds; `command` reproduces the table."""
+class TextTable:
+    """A table of texts; the first column names the rows."""
 
-    name: str
     title: str
-    question: str
-    cells: Callable[[int], list[Cell]]
+    columns: list[str]
+    rows: list[list[str]]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """A cell with its results."""
+    """A cell with the results of its runs; a run that failed has none."""
 
     cell: Cell
-    results: tuple[dict[str, Json], ...]
+    results: tuple[Mapping[str, Json], ...]
 
     def values(self, metric: str) -> list[float]:
         return [float(result[metric]) for result in self.results]
@@ -46,64 +48,60 @@ class Measured:
     def mean(self, metric: str) -> float:
         return statistics.fmean(self.values(metric))
 
-    def spread(self, metric: str) -> float:
-        """Half the range over the seeds: with two of them that is all one can honestly say."""
+    def error(self, metric: str) -> float | None:
+        """The standard error over training seeds; one seed has none."""
         values = self.values(metric)
-        return (max(values) - min(values)) / 2
+        return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+
+    def paper(self, metric: str) -> float | None:
+        """What the paper prints, as a share."""
+        printed = self.cell.paper.worst if metric == WORST else self.cell.paper.average
+        return None if printed is None else printed / 100
+
+    def text(self, metric: str) -> str:
+        """``74.8 ± 0.6 (3×5)``: training seeds × probe seeds; then the paper's number and the difference."""
+        if not self.results:
+            return "failed"
+        mean, error, paper = self.mean(metric), self.error(metric), self.paper(metric)
+        spread = "" if error is None else f" ± {percent(error)}"
+        probes = self.results[0]["spec"]["probe"].get("seeds", 1)
+        beside = "" if paper is None else f"; paper {percent(paper)}, {signed(mean - paper)}"
+        return f"{percent(mean)}{spread} ({len(self.results)}×{probes}){beside}"
 
 
-def measure(experiment: Experiment, seeds: int, home: Home, places: Places) -> list[Measured]:
-    """Run every cell, taking from the store what is there."""
-    cells = experiment.cells(seeds)
-    specs = [spec for cell in cells for spec in cell.specs]
-    done = sum(home.runs.find(spec) is not None for spec in specs)
-    say(f"{experiment.name}: {len(specs)} runs, {done} of them are in the store already")
-    measured, number = [], 0
-    for cell in cells:
-        results = []
-        for spec in cell.specs:
-            number += 1
-            say(f"run {number}/{len(specs)}: {cell.row} · {cell.column} · seed {spec.seed}")
-            results.append(run(spec, home, places))
-        measured.append(Measured(cell, tuple(results)))
-    return measured
+class Board:
+    """The measured cells of an experiment by row and column."""
 
+    def __init__(self, measured: Iterable[Measured]) -> None:
+        self.cells = list(measured)
+        self._by_place = {(m.cell.row, m.cell.column): m for m in self.cells}
 
-def as_rows(measured: Sequence[Measured]) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows as texts: mean ± half range of the worst group, the average in brackets, in per cent."""
-    columns = list(dict.fromkeys(m.cell.column for m in measured))
-    by_place = {(m.cell.row, m.cell.column): m for m in measured}
-    rows = []
-    for row in dict.fromkeys(m.cell.row for m in measured):
-        texts = [row]
-        for column in columns:
-            found = by_place.get((row, column))
-            texts.append("–" if found is None else _text(found))
-        rows.append(texts)
-    return ["features", *columns], rows
+    @property
+    def rows(self) -> list[str]:
+        return list(dict.fromkeys(m.cell.row for m in self.cells))
 
+    @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(m.cell.column for m in self.cells))
 
-def as_markdown(experiment: Experiment, seeds: int, measured: Sequence[Measured]) -> str:
-    """The table with everything needed to make it again."""
-    columns, rows = as_rows(measured)
-    runs = [result for m in measured for result in m.results]
-    lines = [
-        f"# {experiment.title}",
-        "",
-        experiment.question,
-        "",
-        "| " + " | ".join(columns) + " |",
-        "|" + "---|" * len(columns),
-        *("| " + " | ".join(row) + " |" for row in rows),
-        "",
-        f"Worst-group accuracy in %, mean ± half range of {seeds} training seeds (average accuracy in brackets); "
-        "probed on noisy balanced target data, judged on clean test labels.",
-        "",
-        f"Command: `ftt reproduce {experiment.name} --seeds {seeds}`. {len(runs)} runs, ftt {runs[0]['version']}.",
-    ]
-    return "\n".join(lines) + "\n"
+    def at(self, row: str, column: str) -> Measured | None:
+        """The cell, if it was asked for and at least one of its runs finished."""
+        found = self._by_place.get((row, column))
+        return found if found and found.results else None
 
+    def mean(self, row: str, column: str, metric: str = WORST) -> float | None:
+        found = self.at(row, column)
+        return found.mean(metric) if found else None
 
-def _text(found: Measured) -> str:
-    worst, average = found.mean("worst_group_accuracy"), found.mean("average_accuracy")
-    return f"{100 * worst:.1f} ± {100 * found.spread('worst_group_accuracy'):.1f} ({100 * average:.1f})"
+    def gain(self, row: str, over: str, column: str, metric: str = WORST) -> float | None:
+        """Mean of one row minus that of another, in the same column."""
+        value, base = self.mean(row, column, metric), self.mean(over, column, metric)
+        return None if value is None or base is None else value - base
+
+    def table(self, metric: str, corner: str = "") -> TextTable:
+        """Every cell as text; a place without a cell is a dash."""
+        rows = [
+            [row, *(self._by_place[row, c].text(metric) if (row, c) in self._by_place else "–" for c in self.columns)]
+            for row in self.rows
+        ]
+        return TextTable(f"{METRICS[metric]} accuracy in %", [corner, *self.columns], rows)

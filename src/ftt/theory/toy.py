@@ -36,6 +36,17 @@ def toy_mechanism(eta_core: float, eta_spu: float, variance: float = 2.0) -> Mec
     return Mechanism([[variance]], [1.0], [1.0], eta_core, eta_spu)
 
 
+def figure_3(
+    low: float = 0.4, high: float = 1.0, variance: float = 2.0, t: float = 1e3, seed: int = 0
+) -> list[tuple[str, Toy]]:
+    """Two flows from one start, by name: the core less noisy than the spurious feature, then the other way round."""
+    rng = np.random.default_rng(seed)
+    # The start of Figure 3 lies near the origin, between the two features.
+    start = Start(rng.uniform(0.15, 0.35, (2, 1)), rng.uniform(0.4, 0.6, 1), 0)
+    settings = [(f"η_core {low:g} < η_spu {high:g}", low, high), (f"η_core {high:g} > η_spu {low:g}", high, low)]
+    return [(name, toy_flow(toy_mechanism(core, spu, variance), start, t)) for name, core, spu in settings]
+
+
 def toy_flow(mechanism: Mechanism, start: Start, t: float = 1e3, points: int = 200) -> Toy:
     """Follow the flow from `start` (W (2, 1), b (1,)) and retrain at the end."""
     times = np.concatenate([[0.0], np.geomspace(1e-3, t, points - 1)])

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from ftt.errors import FttError
-from ftt.probe import dfr
-from ftt.probe.dfr import DFRProbe, balanced
+from ftt.probe import dfr, protocol
+from ftt.probe.dfr import DFRProbe
 from ftt.probe.logistic import Fits, fit_many
+from ftt.probe.protocol import balanced
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -76,13 +77,13 @@ def test_wide_grid_is_the_papers_and_goes_on_downwards() -> None:
 
 def test_half_that_judges_is_never_in_the_fit_it_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     spy, seen = Spy(monkeypatch), list[list[tuple[Ints, Ints]]]()
-    judge = dfr._held_out_worst
+    judge = protocol.held_out_worst
 
     def watch(X: Any, y: Any, groups: Any, fits: Any, halves: Any, grid: Any) -> dict[float, float]:
         seen.append(halves)
         return judge(X, y, groups, fits, halves, grid)
 
-    monkeypatch.setattr(dfr, "_held_out_worst", watch)
+    monkeypatch.setattr(protocol, "held_out_worst", watch)
     X, y, a = planted()
     DFRProbe(grid=GRID).fit(X, y, attribute=a)
     for repeat, (first, second) in enumerate(seen[0]):

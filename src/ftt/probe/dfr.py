@@ -20,11 +20,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ftt.errors import FttError, unknown
-from ftt.probe.logistic import Fits, fit_many
+from ftt.probe.logistic import Fits, fit_many, survey
+from ftt.probe.protocol import FloatArray, IntArray, Solve, draw_rows, probe_together
 from ftt.probe.reference import fit_one_by_one
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.floating[Any]]
 
 PAPER_GRID = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
 WIDE_GRID = (*PAPER_GRID, 0.005, 0.001, 5e-4, 1e-4)
@@ -34,8 +32,13 @@ DFR_GRID = (1.0, 0.7, 0.3, 0.1, 0.07, 0.03, 0.01)
 """The values of deep feature reweighting itself, for its L1 penalty."""
 
 GRIDS = {"paper": PAPER_GRID, "wide": WIDE_GRID, "dfr": DFR_GRID}
+PENALTIES = ("l2", "l1")
+GROUPINGS = ("attribute", "label-attribute")
 FEWEST = 4
 """Rows of an attribute value below which halves cannot be fitted and judged."""
+
+_BUDGET = 2**28
+"""Bytes the weights of one call may take; more seeds are fitted in several calls."""
 
 
 class NotConvergedWarning(UserWarning):
@@ -121,28 +124,7 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         attribute : (n,) array, optional
             Groups to balance; without it all rows are one group.
         """
-        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise FttError("the probing data has one class only", given=self.classes_.tolist(), allowed="two or more")
-        groups = _encode_groups(self._grouping(attribute, codes), len(y))
-        grid = _check_grid(self.grid)
-        spread = X.std(axis=0) if self.scale else np.ones(X.shape[1], dtype=X.dtype)
-        spread = np.where(spread > 0, spread, 1).astype(X.dtype)
-        X = X / spread if self.scale else X
-        rng = np.random.default_rng(self.random_state)
-        fits, halves = self._halves(X, codes, groups, grid, rng)
-        self.worst_by_C_ = _held_out_worst(X, codes, groups, fits, halves, grid)
-        best = max(self.worst_by_C_.values())
-        self.C_ = max(C for C, score in self.worst_by_C_.items() if score == best)
-        self.at_edge_ = bool(len(grid) > 1 and min(grid) == self.C_)
-        samples = [balanced(groups, rng) for _ in range(self.averages)]
-        final = self._solve(X, codes, samples, [self.C_] * len(samples))
-        # Weights on scaled features become weights on the features as they came.
-        self.coef_ = final.coef.mean(axis=0) / spread
-        self.intercept_ = final.intercept.mean(axis=0)
-        self.converged_ = bool(fits.converged.all() and final.converged.all())
+        fit_together([self], X, y, attribute)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -169,29 +151,94 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probabilities: FloatArray = softmax(logits, axis=1)
         return probabilities
 
-    def _grouping(self, attribute: Any, y: IntArray) -> Any:
-        if self.groups == "attribute" or attribute is None:
-            return attribute
-        if self.groups != "label-attribute":
-            raise unknown("grouping", self.groups, ("attribute", "label-attribute"))
-        values, codes = np.unique(np.asarray(attribute), return_inverse=True)
-        return y * len(values) + codes
 
-    def _halves(
-        self, X: FloatArray, y: IntArray, groups: IntArray, grid: tuple[float, ...], rng: np.random.Generator
-    ) -> tuple[Fits, list[tuple[IntArray, IntArray]]]:
-        """All fits that choose C: every C on the same halves, so that they are compared on the same data."""
-        halves = [_split_in_halves(y, groups, rng) for _ in range(self.repeats)]
-        rows = [first for first, _ in halves for _ in grid]
-        return self._solve(X, y, rows, list(grid) * len(halves)), halves
+def fit_together(probes: Sequence[DFRProbe], X: Any, y: Any, attribute: Any = None) -> Sequence[DFRProbe]:
+    """Fit probes that differ in `random_state` only, on the same data: each as if alone, in a fraction of the time.
 
-    def _solve(self, X: FloatArray, y: IntArray, rows: list[IntArray], C: list[float]) -> Fits:
-        if self.penalty == "l2":
-            fits = fit_many(X, y, rows, C, n_classes=len(self.classes_), tol=self.tol)
-        elif self.penalty == "l1":
-            fits = fit_one_by_one(X, y, rows, C, n_classes=len(self.classes_), tol=self.tol, penalty="l1")
+    The fits of all probes that choose C are solved in one call, then the averaged ones of all, each at its own C.
+
+    Parameters
+    ----------
+    probes : sequence of DFRProbe
+        Fitted in place.
+    X, y, attribute
+        As in `DFRProbe.fit`.
+
+    Returns
+    -------
+    sequence of DFRProbe
+        The same probes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> a, y = rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    >>> X = np.c_[y + 0.3 * rng.standard_normal(400), a]
+    >>> [probe.C_ for probe in fit_together([DFRProbe(random_state=seed) for seed in range(3)], X, y, a)]
+    [10.0, 1.0, 1.0]
+    """
+    first = _check_alike(probes)
+    for other in probes[1:]:
+        validate_data(other, X, skip_check_array=True)
+    X, y = validate_data(first, X, y, dtype=[np.float64, np.float32])
+    check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise FttError("the probing data has one class only", given=classes.tolist(), allowed="two or more")
+    groups = _encode_groups(_grouping(first.groups, attribute, codes), len(y))
+    grid = _check_grid(first.grid)
+    spread = X.std(axis=0) if first.scale else np.ones(X.shape[1], dtype=X.dtype)
+    spread = np.where(spread > 0, spread, 1).astype(X.dtype)
+    X = X / spread if first.scale else X
+    solve = _solver(X, codes, len(classes), first.penalty, first.tol)
+    each = len(grid) * first.repeats * (1 if len(classes) == 2 else len(classes)) * X.shape[1] * 8
+    at_once = max(1, _BUDGET // each)
+    for start in range(0, len(probes), at_once):
+        part = probes[start : start + at_once]
+        draws = [draw_rows(codes, groups, probe.repeats, probe.averages, probe.random_state) for probe in part]
+        for probe, outcome in zip(part, probe_together(X, codes, groups, draws, grid, solve), strict=True):
+            probe.classes_, probe.worst_by_C_, probe.C_ = classes, outcome.held_out, outcome.C
+            probe.at_edge_ = bool(len(grid) > 1 and min(grid) == outcome.C)
+            # Weights on scaled features become weights on the features as they came.
+            probe.coef_, probe.intercept_ = outcome.coef / spread, outcome.intercept
+            probe.converged_ = outcome.converged
+    return probes
+
+
+def _check_alike(probes: Sequence[DFRProbe]) -> DFRProbe:
+    """The first of probes whose settings agree in all but the seed."""
+    settings = [{**probe.get_params(), "random_state": None} for probe in probes]
+    if not settings or any(other != settings[0] for other in settings):
+        raise FttError(
+            "probes fitted together differ in more than random_state, or there are none",
+            given=f"{len(probes)} probes",
+            allowed="one or more with the same settings",
+            hint="call fit on each",
+        )
+    return probes[0]
+
+
+def _grouping(groups: str, attribute: Any, y: IntArray) -> Any:
+    if groups not in GROUPINGS:
+        raise unknown("grouping", groups, GROUPINGS)
+    if groups == "attribute" or attribute is None:
+        return attribute
+    values, codes = np.unique(np.asarray(attribute), return_inverse=True)
+    return y * len(values) + codes
+
+
+def _solver(X: FloatArray, y: IntArray, n_classes: int, penalty: str, tol: float) -> Solve:
+    """The solver of a penalty, on these rows; what it knows of the features is found once for every call."""
+    if penalty not in PENALTIES:
+        raise unknown("penalty", penalty, PENALTIES)
+    spectrum = survey(X) if penalty == "l2" else None
+
+    def solve(rows: list[IntArray], C: list[float]) -> Fits:
+        if penalty == "l2":
+            fits = fit_many(X, y, rows, C, n_classes=n_classes, tol=tol, spectrum=spectrum)
         else:
-            raise unknown("penalty", self.penalty, ("l2", "l1"))
+            fits = fit_one_by_one(X, y, rows, C, n_classes=n_classes, tol=tol, penalty="l1")
         if not fits.converged.all():
             late = sorted({C[j] for j in np.flatnonzero(~fits.converged)})
             warnings.warn(
@@ -199,54 +246,11 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"(C = {', '.join(f'{c:g}' for c in late)}; "
                 f"largest gradient {np.nanmax(fits.gradient, initial=0):.1e})",
                 NotConvergedWarning,
-                stacklevel=3,
+                stacklevel=5,
             )
         return fits
 
-
-def balanced(groups: IntArray, rng: np.random.Generator) -> IntArray:
-    """Rows of a sample with as many rows of every group as the smallest group has, shuffled."""
-    smallest = np.bincount(groups).min()
-    picked = [
-        rng.choice(np.flatnonzero(groups == group), size=smallest, replace=False) for group in range(groups.max() + 1)
-    ]
-    return rng.permutation(np.concatenate(picked))
-
-
-def _split_in_halves(y: IntArray, groups: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """A balanced sample in two halves; drawn again while the first half lacks a class (tiny data only)."""
-    for _ in range(100):
-        sample = balanced(groups, rng)
-        first, second = sample[: len(sample) // 2], sample[len(sample) // 2 :]
-        if len(np.unique(y[first])) == len(np.unique(y)):
-            return first, second
-    raise FttError(
-        "half of a balanced sample never holds all classes",
-        given=f"{len(y)} rows, class counts {np.bincount(y).tolist()}, group counts {np.bincount(groups).tolist()}",
-        allowed="several rows of every class for every attribute value",
-        hint="give more probing data",
-    )
-
-
-def _held_out_worst(
-    X: FloatArray,
-    y: IntArray,
-    groups: IntArray,
-    fits: Fits,
-    halves: list[tuple[IntArray, IntArray]],
-    grid: tuple[float, ...],
-) -> dict[float, float]:
-    """Mean worst-group accuracy on the halves that the fits did not see, by C."""
-    worst = np.empty((len(halves), len(grid)))
-    for repeat, (_, held_out) in enumerate(halves):
-        own = slice(repeat * len(grid), (repeat + 1) * len(grid))
-        scores = np.einsum("nd,jkd->jnk", X[held_out], fits.coef[own], optimize=True) + fits.intercept[own][:, None, :]
-        predicted = (scores[..., 0] > 0).astype(int) if scores.shape[2] == 1 else scores.argmax(axis=2)
-        right = predicted == y[held_out]
-        worst[repeat] = np.min(
-            [right[:, groups[held_out] == g].mean(axis=1) for g in np.unique(groups[held_out])], axis=0
-        )
-    return dict(zip(grid, worst.mean(axis=0).tolist(), strict=True))
+    return solve
 
 
 def _encode_groups(attribute: Any, n: int) -> IntArray:

@@ -130,7 +130,9 @@ class Descent:
 
     def _score(self, weights: FloatArray) -> FloatArray:
         J, K, d1 = weights.shape
-        scores = (weights.reshape(J * K, d1)[:, :-1] @ self.table.X.T).reshape(J, K, -1)
+        # The long matrix first, as it lies in memory: BLAS is up to twice as fast as in the other order.
+        by_row = self.table.X @ np.ascontiguousarray(weights.reshape(J * K, d1)[:, :-1].T)
+        scores = np.ascontiguousarray(by_row.T).reshape(J, K, -1)
         scores += weights[:, :, -1:]
         return scores
 

@@ -15,11 +15,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ftt.errors import FttError
 from ftt.probe.lbfgs import Descent, Table, probabilities
-from ftt.probe.precondition import leading_spectrum, worthwhile
+from ftt.probe.precondition import Spectrum, leading_spectrum, worthwhile
 from ftt.probe.problems import BoolArray, Fits, FloatArray, IntArray, Problems, check_problems
 from ftt.threads import limited_to
 
-__all__ = ["BoolArray", "Fits", "FloatArray", "IntArray", "fit_many"]
+__all__ = ["BoolArray", "Fits", "FloatArray", "IntArray", "fit_many", "survey"]
 
 _BUDGET = 256 * 2**20
 """Bytes the arrays of one batch of problems may take; more problems are solved in several batches."""
@@ -46,13 +46,14 @@ def fit_many(
     n_classes: int | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
+    spectrum: Spectrum | None = None,
 ) -> Fits:
     """Solve J logistic regressions.
 
     Parameters
     ----------
     X : array (n, d)
-        Finite features; a constant feature is harmless, its weight comes out as zero.
+        Finite features; a constant one is harmless, its weight comes out as zero. That none varies is refused.
     y : array (n,)
         Classes 0 … K−1; two are binary, more are a softmax, as in scikit-learn.
     rows : sequence of J index arrays
@@ -65,6 +66,9 @@ def fit_many(
         Bound on the largest entry of the gradient of the mean objective (scikit-learn's own criterion).
     max_iter : int
         Iterations of L-BFGS, both precisions together.
+    spectrum : Spectrum, optional
+        What `survey` found of features like these, for several calls on them; by default it is found from the rows
+        in use. It shapes the path to a solution, not the solution.
 
     Returns
     -------
@@ -82,7 +86,7 @@ def fit_many(
     if not (tol > 0 and max_iter > 0):
         raise FttError("tol and max_iter must be positive", given=f"tol={tol}, max_iter={max_iter}")
     with limited_to(1) if _is_small(problems) else nullcontext():
-        return _fit(problems, tol, max_iter)
+        return _fit(problems, tol, max_iter, spectrum)
 
 
 def _is_small(problems: Problems) -> bool:
@@ -91,9 +95,9 @@ def _is_small(problems: Problems) -> bool:
     return bool(2 * J * problems.outputs * n * d < _WORTH_THREADS)
 
 
-def _fit(problems: Problems, tol: float, max_iter: int) -> Fits:
+def _fit(problems: Problems, tol: float, max_iter: int, given: Spectrum | None) -> Fits:
     # Both precisions take away the same number, one that X's own precision can hold.
-    mean = problems.X.mean(axis=0, dtype=np.float64).astype(problems.X.dtype).astype(np.float64)
+    mean = _mean(problems.X).astype(np.float64)
     weights = np.zeros((len(problems.rows), problems.outputs, problems.X.shape[1] + 1))
     left = np.full(len(weights), max_iter)
     gradient = np.full(len(weights), np.inf)
@@ -106,7 +110,8 @@ def _fit(problems: Problems, tol: float, max_iter: int) -> Fits:
         wide = np.result_type(problems.X.dtype, dtype)
         centred = (problems.X - mean.astype(wide)).astype(dtype, copy=False)
         # Found anew in double precision: features of very unequal scale need directions that are truly orthogonal.
-        spectrum = leading_spectrum(centred, worthwhile(min(centred.shape), len(pending) * problems.outputs))
+        handed = given if dtype is np.float32 else None
+        spectrum = handed or leading_spectrum(centred, worthwhile(*centred.shape))
         table = Table(centred, mean.astype(dtype), _targets(problems).astype(dtype), spectrum)
         goal = _MARGIN * tol if dtype is np.float64 else max(_MARGIN * tol, reach)
         for batch in _batches(pending, problems.outputs, centred.shape, dtype):
@@ -147,9 +152,29 @@ def _solve(
         left[descent.index] -= 1
 
 
+def survey(X: FloatArray) -> Spectrum | None:
+    """What several calls of `fit_many` on the same features can share; None where single precision is hopeless.
+
+    Parameters
+    ----------
+    X : array (n, d)
+        Finite features.
+    """
+    if _reach(X) > _HOPELESS:
+        return None
+    return leading_spectrum((X - _mean(X)).astype(np.float32, copy=False), worthwhile(*X.shape))
+
+
+def _mean(X: FloatArray) -> FloatArray:
+    """A vector near the mean, as a product: precision is of no matter here, time is, (d,)."""
+    near: FloatArray = np.full(len(X), 1 / len(X), dtype=X.dtype) @ X
+    return near
+
+
 def _reach(X: FloatArray) -> float:
     """The gradient below which single precision is noise: some roundings of the largest feature."""
-    largest = np.sqrt(np.einsum("nd,nd->d", X, X, dtype=np.float64).max() / len(X))
+    with np.errstate(over="ignore"):
+        largest = np.sqrt(np.einsum("nd,nd->d", X, X).max() / len(X))
     return float(32 * np.finfo(np.float32).eps * largest)
 
 

@@ -44,6 +44,10 @@ class Fits:
     gradient: FloatArray
     converged: BoolArray
 
+    def __getitem__(self, part: slice) -> Fits:
+        """The solutions of some of the problems."""
+        return Fits(self.coef[part], self.intercept[part], self.gradient[part], self.converged[part])
+
 
 @dataclass(frozen=True)
 class Problems:
@@ -111,6 +115,7 @@ def check_problems(
         features, labels = features[used], labels[used]
         subsets = tuple(position[subset] for subset in subsets)
     _check_finite(features, used)
+    _check_varies(features)
     classes = int(labels.max()) + 1 if n_classes is None else n_classes
     if labels.min() < 0 or labels.max() >= classes:
         raise FttError("a label is outside the classes", given=np.unique(labels), allowed=f"0 … {classes - 1}")
@@ -138,6 +143,21 @@ def _check_finite(X: FloatArray, names: IntArray) -> None:
             given=f"{bad.size} rows, the first is {bad[0]}",
             allowed="finite numbers",
             hint="drop or repair these rows before probing",
+        )
+
+
+def _check_varies(X: FloatArray) -> None:
+    """Refuse features of which none varies.
+
+    Some that do not are common (units of a network that never fire) and harmless: their weights are zero.
+    """
+    # Two rows tell in nearly every case.
+    if (X[:2] == X[0]).all() and (X[0] == X).all():
+        raise FttError(
+            "no feature varies, there is nothing to fit",
+            given=f"{X.shape[0]} equal rows of {X.shape[1]} features",
+            allowed="at least one feature that is not constant",
+            hint="look at the inputs, and at what the features are made of",
         )
 
 

@@ -1,0 +1,111 @@
+"""Probes of several seeds fitted together are the probes fitted alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from ftt.errors import FttError
+from ftt.probe import dfr
+from ftt.probe.dfr import DFRProbe, fit_together
+from ftt.probe.logistic import Fits, fit_many, survey
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+def features(n: int, d: int, classes: int = 2, seed: int = 0) -> tuple[Floats, Ints, Ints]:
+    """Non-negative features of falling variance, as a backbone gives; the label moves some, the attribute others."""
+    rng = np.random.default_rng(seed)
+    y, a = rng.integers(0, classes, n), (rng.random(n) < 0.3).astype(np.int64)
+    latent = rng.standard_normal((n, d)) * np.arange(1, d + 1) ** -0.6
+    latent[:, : d // 4] += np.eye(classes, d // 4)[y] + 0.4 * np.outer(a, rng.standard_normal(d // 4))
+    X = np.maximum(latent @ np.linalg.qr(rng.standard_normal((d, d)))[0] + 0.2, 0)
+    return X, np.where(rng.random(n) < 0.1, rng.integers(0, classes, n), y), a
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_seed_comes_to_what_it_comes_to_alone(classes: int, dtype: type[np.floating[Any]]) -> None:
+    X, y, a = features(400, 60, classes)
+    X = X.astype(dtype)
+    together = fit_together([DFRProbe(random_state=seed) for seed in range(5)], X, y, a)
+    for seed, probe in enumerate(together):
+        alone = DFRProbe(random_state=seed).fit(X, y, attribute=a)
+        assert probe.C_ == alone.C_
+        assert probe.worst_by_C_ == pytest.approx(alone.worst_by_C_, abs=0.01)
+        assert np.linalg.norm(probe.coef_ - alone.coef_) < 1e-2 * np.linalg.norm(alone.coef_)
+        assert (probe.predict(X) == alone.predict(X)).mean() > 0.99
+        assert (probe.at_edge_, probe.converged_) == (alone.at_edge_, alone.converged_)
+        assert probe.classes_.tolist() == alone.classes_.tolist()
+        assert probe.n_features_in_ == 60
+
+
+def test_seeds_differ_in_what_they_draw() -> None:
+    X, y, a = features(300, 20)
+    first, second = fit_together([DFRProbe(random_state=seed) for seed in (0, 1)], X, y, a)
+    assert (first.coef_ != second.coef_).any()
+
+
+def test_all_seeds_are_solved_in_two_calls_the_second_at_the_c_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[list[float]] = []
+
+    def spy(X: Any, y: Any, rows: list[Ints], C: list[float], **options: Any) -> Fits:
+        calls.append(C)
+        return fit_many(X, y, rows, C, **options)
+
+    monkeypatch.setattr(dfr, "fit_many", spy)
+    X, y, a = features(300, 40)
+    probes = fit_together([DFRProbe("paper", averages=4, random_state=seed) for seed in range(6)], X, y, a)
+    assert [len(C) for C in calls] == [6 * 3 * 7, 6 * 4]
+    assert calls[1] == [probe.C_ for probe in probes for _ in range(4)]
+
+
+def test_seeds_that_do_not_fit_into_memory_together_go_in_several_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, a = features(200, 20)
+    whole = fit_together([DFRProbe(random_state=seed) for seed in range(3)], X, y, a)
+    monkeypatch.setattr(dfr, "_BUDGET", 1)
+    parts = fit_together([DFRProbe(random_state=seed) for seed in range(3)], X, y, a)
+    assert [probe.C_ for probe in parts] == [probe.C_ for probe in whole]
+
+
+def test_l1_probes_are_fitted_together_too() -> None:
+    X, y, a = features(200, 10)
+    settings: dict[str, Any] = {"penalty": "l1", "grid": [0.3, 0.1], "repeats": 1, "averages": 2, "scale": True}
+    together = fit_together([DFRProbe(**settings, random_state=seed) for seed in (0, 1)], X, y, a)
+    alone = DFRProbe(**settings, random_state=1).fit(X, y, attribute=a)
+    np.testing.assert_array_equal(together[1].coef_, alone.coef_)
+
+
+@pytest.mark.parametrize("probes", [[], [DFRProbe(), DFRProbe(repeats=5)]])
+def test_probes_of_different_settings_are_refused(probes: list[DFRProbe]) -> None:
+    X, y, a = features(100, 5)
+    with pytest.raises(FttError, match="differ in more than random_state"):
+        fit_together(probes, X, y, a)
+
+
+def test_a_spectrum_of_other_rows_changes_the_path_and_not_the_solution() -> None:
+    X, y, _ = features(300, 60)
+    rows, C = [np.arange(150), np.arange(100, 300)], [1.0, 0.1]
+    own = fit_many(X, y, rows, C, tol=1e-8)
+    other = fit_many(X, y, rows, C, tol=1e-8, spectrum=survey(5 * X[::-1, ::-1]))
+    assert other.converged.all()
+    np.testing.assert_allclose(other.coef, own.coef, atol=1e-5)
+
+
+def test_features_beyond_single_precision_are_probed_in_double() -> None:
+    X, y, a = features(200, 10)
+    assert survey(1e30 * X) is None
+    assert DFRProbe(grid=[1e-60], tol=1e27).fit(1e30 * X, y, attribute=a).converged_
+
+
+def test_features_that_never_fire_get_no_weight_but_all_of_them_are_refused() -> None:
+    X, y, a = features(200, 10)
+    X[:, 3] = 0.25
+    assert DFRProbe().fit(X, y, attribute=a).coef_[0, 3] == pytest.approx(0, abs=1e-7)
+    with pytest.raises(FttError, match="no feature varies") as caught:
+        DFRProbe().fit(np.full((200, 10), 0.25), y, attribute=a)
+    assert "10 features" in str(caught.value.given)

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from ftt.cli import data, demo, doctor, ls, reproduce, run, status, theory
+from ftt.cli import data, demo, doctor, ls, reproduce, results, run, status, sweep, theory
 from ftt.cli.common import EXTRA
 from ftt.errors import FttError
 from ftt.version import __version__
@@ -41,7 +41,9 @@ app.command()(reproduce.reproduce)
 app.command()(ls.ls)
 app.add_typer(data.app, name="data")
 app.add_typer(theory.app, name="theory")
+app.command()(sweep.sweep)
 app.command()(status.status)
+app.command()(results.results)
 app.command()(doctor.doctor)
 
 

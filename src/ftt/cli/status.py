@@ -1,18 +1,27 @@
-"""ftt status: what has been run, what is running, what was stopped."""
+"""ftt status: what has been run, what is running, what failed or was stopped."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
 
 from ftt.cli.common import HomeFlag, JsonFlag, print_json
 
 
-def status(json: JsonFlag = False, home: HomeFlag = None) -> None:
-    """Show runs by state (done, running, stopped) and the room they take."""
+def status(
+    sweep: Annotated[Path | None, typer.Argument(help="a sweep's file: only its runs, pending ones too")] = None,
+    json: JsonFlag = False,
+    home: HomeFlag = None,
+) -> None:
+    """Show runs by state (done, running, failed, stopped; of a sweep also pending) and the room they take."""
     from collections import Counter
 
     from ftt.store import Home
 
     kept = Home.from_environment(home)
-    states = kept.runs.states()
+    states = kept.runs.states() if sweep is None else _of_sweep(sweep, kept)
     files = [path for path in kept.root.rglob("*") if path.is_file()] if kept.root.is_dir() else []
     size = sum(path.stat().st_size for path in files)
     counts = Counter(row["state"] for row in states)
@@ -31,6 +40,18 @@ def status(json: JsonFlag = False, home: HomeFlag = None) -> None:
     console.print(f"{total} · {size / 1e6:.0f} MB in {kept.root}", highlight=False, soft_wrap=True)
     if counts["stopped"]:
         console.print("a stopped run goes on from its last checkpoint when the same command is given again")
+    if counts["failed"]:
+        console.print(f"why a run failed: {kept.runs.root}/RUN/failed.json", highlight=False, soft_wrap=True)
+
+
+def _of_sweep(path: Path, kept: Any) -> list[dict[str, Any]]:
+    """The state of every different run of a sweep, begun or not."""
+    from ftt.experiments.sweep import read
+
+    specs = {spec.run_id: spec for spec in read(path).specs}
+    return [
+        {"run_id": run_id, "state": kept.runs.state(spec), "spec": spec.describe()} for run_id, spec in specs.items()
+    ]
 
 
 def _recipe(spec: dict[str, dict[str, object]]) -> str:

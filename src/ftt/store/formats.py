@@ -1,0 +1,111 @@
+"""A table of results as text or file: CSV, Markdown, LaTeX, JSON, Parquet."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ftt.atomic import replacing
+from ftt.errors import FttError, unknown
+
+FORMATS = ("table", "csv", "parquet", "latex", "markdown", "json")
+
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+)
+
+
+def check(form: str) -> None:
+    """Refuse a format that is not there."""
+    if form not in FORMATS:
+        raise unknown("format", form, FORMATS)
+
+
+def cells(table: pa.Table) -> list[list[str]]:
+    """The rows as words; numbers with four digits after the point at most, nothing for nothing."""
+    return [[_word(value) for value in row.values()] for row in table.to_pylist()]
+
+
+def as_text(table: pa.Table, form: str) -> str:
+    """The table in a format that is text."""
+    names = table.column_names
+    if form == "csv":
+        from pyarrow import csv
+
+        sink = io.BytesIO()
+        csv.write_csv(table, sink)
+        return sink.getvalue().decode()
+    if form == "json":
+        return json.dumps({"columns": names, "rows": table.to_pylist()}, indent=2) + "\n"
+    if form == "latex":
+        return as_latex(names, cells(table), _numeric(table))
+    return as_markdown(names, cells(table), _numeric(table))
+
+
+def as_markdown(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    """A pipe table, numbers to the right.
+
+    Examples
+    --------
+    >>> print(as_markdown(["recipe", "n"], [["pca | erm", "2"]], [False, True]), end="")
+    | recipe | n |
+    |---|---:|
+    | pca \\| erm | 2 |
+    """
+    lines = [[name.replace("|", "\\|") for name in row] for row in (names, *rows)]
+    rule = "|" + "".join("---:|" if number else "---|" for number in numeric)
+    head, *body = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([head, rule, *body]) + "\n"
+
+
+def as_latex(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
+    """A tabular with the three rules of booktabs, every cell escaped.
+
+    Examples
+    --------
+    >>> print(as_latex(["data.core_noise", "n"], [["20 %", "2"]], [False, True]), end="")
+    \\begin{tabular}{lr}
+    \\toprule
+    data.core\\_noise & n \\\\
+    \\midrule
+    20 \\% & 2 \\\\
+    \\bottomrule
+    \\end{tabular}
+    """
+    head, *body = [" & ".join(word.translate(_LATEX) for word in row) + r" \\" for row in (names, *rows)]
+    align = "".join("r" if number else "l" for number in numeric)
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
+    return "\n".join(lines) + "\n"
+
+
+def write(table: pa.Table, form: str, path: Path) -> None:
+    """Write the table to a file, whole or not at all."""
+    with replacing(path) as scratch:
+        if form == "parquet":
+            from pyarrow import parquet
+
+            parquet.write_table(table, scratch)
+        else:
+            scratch.write_text(as_text(table, form), encoding="utf-8")
+
+
+def need_file(form: str, path: Path | None) -> None:
+    """Refuse to print what no terminal can show."""
+    if form == "parquet" and path is None:
+        raise FttError("Parquet is no text", given="no file", allowed="--out FILE", hint="--out results.parquet")
+
+
+def _numeric(table: pa.Table) -> list[bool]:
+    return [pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in table.schema.types]
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}".rstrip("0").rstrip(".") if isinstance(value, float) and abs(value) >= 1e-3 else str(value)

@@ -12,7 +12,7 @@ from ftt.data import Places
 from ftt.data.digits import Digits
 from ftt.data.embeddings import Embeddings
 from ftt.errors import FttError
-from ftt.experiments.runner import run
+from ftt.experiments.runner import mean_of, run
 from ftt.spec import Probing, Spec, Training
 from ftt.store import Home
 from ftt.train import preset
@@ -63,3 +63,49 @@ def test_a_training_that_diverges_says_so(tmp_path: Path) -> None:
     wild = replace(SPEC, train=Training(epochs=3, lr=1e9))
     with pytest.raises(FttError, match="diverged"):
         run(wild, Home(tmp_path), Places.from_environment())
+
+
+def test_several_probe_seeds_share_the_training_and_are_averaged(tmp_path: Path) -> None:
+    home, places = Home(tmp_path), Places.from_environment()
+    alone = [run(replace(SPEC, probe=Probing(seed=seed)), home, places) for seed in (3, 4, 5)]
+    together = run(replace(SPEC, probe=Probing(seed=3, seeds=3)), home, places)
+    assert home.artifacts.made["trained"] == 1
+    by_seed = together["probe"]["seeds"]
+    assert [one["seed"] for one in by_seed] == [3, 4, 5]
+    assert [one["C"] for one in by_seed] == [result["probe"]["C"] for result in alone]
+    for figure in ("worst_group_accuracy", "average_accuracy"):
+        assert [one[figure] for one in by_seed] == pytest.approx([result[figure] for result in alone], abs=0.005)
+        assert together[figure] == pytest.approx(np.mean([one[figure] for one in by_seed]))
+    counts = [[group["n"] for group in result["by_group"].values()] for result in (together, alone[0])]
+    assert counts[0] == counts[1]
+    low, high = together["worst_group_interval"]
+    assert low < together["worst_group_accuracy"] < high
+
+
+def test_one_probe_seed_is_listed_and_is_the_result(tmp_path: Path) -> None:
+    result = run(replace(SPEC, probe=Probing(seed=7)), Home(tmp_path), Places.from_environment())
+    (only,) = result["probe"]["seeds"]
+    assert only == {
+        "seed": 7,
+        "C": result["probe"]["C"],
+        "worst_group_accuracy": result["worst_group_accuracy"],
+        "average_accuracy": result["average_accuracy"],
+        "at_edge": result["probe"]["at_edge"],
+        "converged": result["probe"]["converged"],
+    }
+
+
+def test_one_probe_seed_leaves_the_key_of_a_run_as_it_was() -> None:
+    assert replace(SPEC, probe=Probing(seeds=1)).key == SPEC.key
+    assert replace(SPEC, probe=Probing(seeds=2)).key != SPEC.key
+    assert "seeds" not in Probing().identity()
+
+
+def test_reports_that_differ_keep_their_shape_in_the_mean() -> None:
+    first = {"worst": "sea", "interval": [0.25, 0.5], "empty": {"accuracy": None, "n": 0}}
+    second = {"worst": "ice", "interval": [0.5, 1.0], "empty": {"accuracy": None, "n": 0}}
+    assert mean_of([first, second, second]) == {
+        "worst": "ice",
+        "interval": pytest.approx([1.25 / 3, 2.5 / 3]),
+        "empty": {"accuracy": None, "n": 0},
+    }

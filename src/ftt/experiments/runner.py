@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import TypeVar, cast
 
 import numpy as np
@@ -20,7 +22,7 @@ from ftt.freeze.pca import PCA
 from ftt.methods.base import Method
 from ftt.metrics import group_report
 from ftt.params import Json, digest
-from ftt.probe.dfr import DFRProbe
+from ftt.probe import DFRProbe, fit_together
 from ftt.progress import say
 from ftt.spec import FORMAT, Spec
 from ftt.store import Home, ReadOnly
@@ -75,22 +77,23 @@ def _compute(spec: Spec, data: GroupedData, home: Home, cache: Cache, machine: M
     )
     shown = Shown(model, spec, data, cache)
     phi = _timed(seconds, "transform", lambda: shown.transform(data["val"]))
-    probe, complaints = _timed(seconds, "probe", lambda: _probe(spec, phi, data))
-    report = group_report(probe, shown, data["test"])
+    probes, complaints = _timed(seconds, "probe", lambda: _probe(spec, phi, data))
+    reports = [group_report(probe, shown, data["test"]).to_json() for probe in probes]
     return {
         "run_id": spec.run_id,
         "key": spec.key,
         "format": FORMAT,
         "version": __version__,
         "spec": spec.describe(),
-        **report.to_json(),
+        **mean_of(reports),
         "probe": {
-            "C": probe.C_,
-            "at_edge": probe.at_edge_,
-            "converged": probe.converged_,
-            "worst_by_C": {f"{C:g}": score for C, score in probe.worst_by_C_.items()},
+            "C": Counter(probe.C_ for probe in probes).most_common(1)[0][0],
+            "at_edge": any(probe.at_edge_ for probe in probes),
+            "converged": all(probe.converged_ for probe in probes),
+            "worst_by_C": mean_of([{f"{C:g}": score for C, score in p.worst_by_C_.items()} for p in probes]),
             "dims": int(phi.shape[1]),
             "warnings": complaints,
+            "seeds": [_of_seed(probe, report) for probe, report in zip(probes, reports, strict=True)],
         },
         "explained_variance": model.explained,
         "noise": noises(data, "train"),
@@ -106,6 +109,7 @@ class Shown:
         self.model = model
         self.depth = spec.probe.depth
         self.projection: Projection | None = None
+        self._seen: dict[str, npt.NDArray[np.float32]] = {}
         if spec.probe.dims is None:
             return
         # One rotation serves every number of dimensions; labels are not looked at.
@@ -118,30 +122,71 @@ class Shown:
         self.projection = Basis.from_arrays(kept.arrays).first(spec.probe.dims)
 
     def transform(self, split: Split) -> npt.NDArray[np.float32]:
-        phi = self.model.transform(split, self.depth)
-        return self.projection(phi) if self.projection else phi
+        """Computed once per split: every probe seed is shown the same."""
+        if split.name not in self._seen:
+            phi = self.model.transform(split, self.depth)
+            self._seen[split.name] = self.projection(phi) if self.projection else phi
+        return self._seen[split.name]
 
 
-def _probe(spec: Spec, phi: npt.NDArray[np.float32], data: GroupedData) -> tuple[DFRProbe, list[str]]:
+def _probe(spec: Spec, phi: npt.NDArray[np.float32], data: GroupedData) -> tuple[Sequence[DFRProbe], list[str]]:
+    """The probes of all seeds, and what is to be said about them."""
     settings = spec.probe
-    probe = DFRProbe(
-        settings.grid,
-        settings.repeats,
-        settings.averages,
-        penalty=settings.penalty,
-        groups=settings.groups,
-        scale=settings.scale,
-        random_state=settings.seed,
-    )
+    probes = [
+        DFRProbe(
+            settings.grid,
+            settings.repeats,
+            settings.averages,
+            penalty=settings.penalty,
+            groups=settings.groups,
+            scale=settings.scale,
+            random_state=seed,
+        )
+        for seed in range(settings.seed, settings.seed + settings.seeds)
+    ]
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        probe.fit(phi, data["val"].y, attribute=data["val"].a)
+        fit_together(probes, phi, data["val"].y, attribute=data["val"].a)
     complaints = [str(warning.message) for warning in caught]
-    if probe.at_edge_:
-        complaints.append(f"C = {probe.C_:g} is the smallest of the grid; a smaller one may be better")
+    if edges := [probe.C_ for probe in probes if probe.at_edge_]:
+        often = "" if len(probes) == 1 else f" (chosen by {len(edges)} of {len(probes)} probe seeds)"
+        complaints.append(f"C = {edges[0]:g} is the smallest of the grid{often}; a smaller one may be better")
     for complaint in complaints:
         say(complaint)
-    return probe, complaints
+    return probes, complaints
+
+
+def _of_seed(probe: DFRProbe, report: dict[str, Json]) -> dict[str, Json]:
+    return {
+        "seed": probe.random_state,
+        "C": probe.C_,
+        "worst_group_accuracy": report["worst_group_accuracy"],
+        "average_accuracy": report["average_accuracy"],
+        "at_edge": probe.at_edge_,
+        "converged": probe.converged_,
+    }
+
+
+def mean_of(reports: Sequence[Json]) -> Json:
+    """Reports of one shape in one: what all agree on stays, other numbers are averaged, of words the commonest wins.
+
+    Limits of intervals are averaged too: probe seeds share the test rows, so their mean is as uncertain as each.
+
+    Examples
+    --------
+    >>> mean_of([{"worst": "sea", "accuracy": 0.5, "n": 8}, {"worst": "sea", "accuracy": 0.75, "n": 8}])
+    {'worst': 'sea', 'accuracy': 0.625, 'n': 8}
+    """
+    first = reports[0]
+    if all(report == first for report in reports):
+        return first
+    if isinstance(first, dict):
+        return {key: mean_of([report[key] for report in reports]) for key in first}
+    if isinstance(first, list):
+        return [mean_of(items) for items in zip(*reports, strict=True)]
+    if isinstance(first, str):
+        return Counter(reports).most_common(1)[0][0]
+    return fmean(reports)
 
 
 def _timed(seconds: dict[str, float], stage: str, work: Callable[[], T]) -> T:

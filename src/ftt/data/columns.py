@@ -77,8 +77,14 @@ def _read_arrow(path: Path, needed: Collection[str] | None) -> dict[str, npt.NDA
             columns[name] = _matrix(column, name)
         else:
             values = column.to_numpy(zero_copy_only=False)
-            columns[name] = values.astype(str) if values.dtype == object else values
+            columns[name] = as_texts(values) if values.dtype == object else values
     return columns
+
+
+def as_texts(values: npt.NDArray[Any] | list[str]) -> npt.NDArray[Any]:
+    """An array of texts; long ones at their own length each, since the usual type gives all that of the longest."""
+    long = any(len(str(value)) > 256 for value in values)
+    return np.array(values, dtype=np.dtypes.StringDType() if long else str)
 
 
 def _matrix(column: Any, name: str) -> npt.NDArray[Any]:

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ from ftt.data.images import (
     refuse_broken,
     rows_without,
 )
+from ftt.data.inputs import Inputs
 from ftt.data.pixels import DECODING, Pixels
 from ftt.data.places import Places
 from ftt.params import digest
@@ -55,6 +56,13 @@ def decoded_once(images: EncodedImages, places: Places) -> EncodedImages | Decod
         )
         return images
     return DecodedImages(kept, np.arange(len(images)))
+
+
+def peek(inputs: Inputs, rows: IntArray) -> npt.NDArray[Any]:
+    """A few rows, for a look: images that are not decoded yet are not all decoded for that."""
+    if isinstance(inputs, DecodedImages) and not inputs.kept.there():
+        return inputs.kept.images.read(inputs.rows[rows])
+    return inputs.read(rows)
 
 
 class DecodedImages:

@@ -41,7 +41,7 @@ class Manifest(OwnTable):
         table = Path(self.path)
         columns = read_columns(table, self.used | {self.text or self.image})
         if self.text is not None:
-            return self.group(columns, Texts(need(columns, self.text, table, "text").astype(str)))
+            return self.group(columns, Texts(need(columns, self.text, table, "text").tolist()))
         images = image_inputs(self._paths(table, columns), self.size, places)
         if not self.skip_broken:
             return self.group(columns, images)

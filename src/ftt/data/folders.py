@@ -1,0 +1,116 @@
+"""Your own images without a list: the folders they are in say label, attribute and, if you like, the split."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import ClassVar
+
+import numpy as np
+from PIL import Image
+
+from ftt.data.columns import SPLIT_NAMES
+from ftt.data.decoded import image_inputs
+from ftt.data.grouped import DatasetInfo, GroupedData
+from ftt.data.own import OwnData
+from ftt.data.places import Places
+from ftt.errors import FttError
+from ftt.params import Json, param
+from ftt.progress import say
+
+WITH_SPLIT = "<split>/<label>/<attribute>/<image>"
+WITHOUT_SPLIT = "<label>/<attribute>/<image>"
+
+
+@dataclass(frozen=True)
+class Folder(OwnData):
+    """Images in folders: ``<split>/<label>/<attribute>/<image>``, or without the split, which is then made."""
+
+    name: ClassVar[str] = "folder"
+    info: ClassVar[DatasetInfo] = DatasetInfo(
+        name="folder",
+        classes=(),
+        attributes=(),
+        summary=f"your images: a folder of {WITH_SPLIT} or {WITHOUT_SPLIT}",
+        how_to_get="ftt run folder --path images",
+    )
+
+    path: str = param(help=f"the folder: {WITH_SPLIT} or {WITHOUT_SPLIT}")
+    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
+    skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many")
+
+    def load(self, places: Places) -> GroupedData:
+        root = Path(self.path)
+        names = find_images(root)
+        depth = recognise(root, names)
+        say(f"{root}: {len(names):,} images in folders of {WITH_SPLIT if depth == 4 else WITHOUT_SPLIT}")
+        images = image_inputs([root / name for name in names], self.size, places)
+        if self.skip_broken:
+            rows = images.whole_rows()
+            images, names = images.take(rows), [names[row] for row in rows]
+        parts = np.array([name.parts for name in names]).reshape(-1, depth)
+        return self.assemble(
+            images,
+            label=parts[:, -3],
+            attribute=parts[:, -2],
+            split=parts[:, 0] if depth == 4 else None,
+            ids=np.array([name.as_posix() for name in names]),
+            names=("folders of the label", "folders of the attribute"),
+        )
+
+    def content(self) -> Json:
+        root = Path(self.path)
+        if not root.is_dir():
+            return None
+        stats = [(name.as_posix(), (root / name).stat()) for name in find_images(root)]
+        # Size and time stand for the content, as in a manifest.
+        return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+
+
+def find_images(root: Path) -> list[PurePath]:
+    """Relative paths of the image files below a folder, sorted; what is hidden is passed over."""
+    if not root.is_dir():
+        raise FttError("there is no such folder", given=root, allowed=f"a folder of {WITH_SPLIT} or {WITHOUT_SPLIT}")
+    suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in Image.OPEN}
+    found: list[PurePath] = []
+    for folder, subfolders, files in os.walk(root):
+        subfolders[:] = [name for name in subfolders if not name.startswith(".")]
+        if linked := [name for name in subfolders if (Path(folder) / name).is_symlink()]:
+            # Following it could put one image into two splits, passing over it would lose images without a word.
+            raise _refuse("a folder is a link", f"{Path(folder) / linked[0]}", "give its target as --path, or copy it")
+        below = PurePath(folder).relative_to(root)
+        found += [
+            below / file for file in files if not file.startswith(".") and PurePath(file).suffix.lower() in suffixes
+        ]
+    return sorted(found)
+
+
+def recognise(root: Path, names: list[PurePath]) -> int:
+    """4 with splits, 3 without; anything else is refused with the first file that does not fit."""
+    if not names:
+        raise _refuse("there are no images in this folder", f"{root}: no files that end like images")
+    tops = {name.parts[0] for name in names if len(name.parts) > 1}
+    splits = {top for top in tops if top.lower() in SPLIT_NAMES}
+    if splits and tops - splits:
+        raise _refuse(
+            "some folders are called like splits and others are not",
+            f"splits: {', '.join(sorted(splits))}; others: {', '.join(sorted(tops - splits)[:5])}",
+        )
+    depth = 4 if splits else 3
+    odd = [name for name in names if len(name.parts) != depth]
+    if odd:
+        hint = None
+        if len(odd) == len(names) and all(len(name.parts) == depth - 1 for name in odd):
+            hint = "a level is missing: without folders of the attribute there are no groups; or write a list, see: "
+            hint += "ftt data show manifest"
+        raise _refuse(
+            "an image is not where label and attribute can be read from its folders",
+            f"{odd[0]}, one of {len(odd)} such images of {len(names)}",
+            hint,
+        )
+    return depth
+
+
+def _refuse(problem: str, given: str, hint: str | None = None) -> FttError:
+    return FttError(problem, given=given, allowed=f"{WITH_SPLIT} or {WITHOUT_SPLIT}", hint=hint)

@@ -1,0 +1,228 @@
+"""Data sets of Hugging Face: a folder saved with `save_to_disk`, or a name. Arrow files only; no code is run.
+
+Needs the extra ``[hub]``. A `DatasetDict` with train, validation and test gives the splits; a single data set has a
+split column, or splits are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ftt.data.columns import SPLIT_NAMES, as_texts
+from ftt.data.decoded import decoded_once
+from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData
+from ftt.data.images import EncodedImages, IntArray, stamp_of
+from ftt.data.own import OwnTable
+from ftt.data.places import Places
+from ftt.data.texts import Texts
+from ftt.errors import FttError, unknown
+from ftt.params import Json, digest, param
+
+Parts = Mapping[str, Any]
+"""The `datasets.Dataset`s of a data set by the name of their split; one without splits is called ""."""
+
+
+@dataclass(frozen=True)
+class Hub(OwnTable):
+    """A Hugging Face data set with an image or a text column, a label and an attribute."""
+
+    name: ClassVar[str] = "huggingface"
+    info: ClassVar[DatasetInfo] = DatasetInfo(
+        name="huggingface",
+        classes=(),
+        attributes=(),
+        summary="your Hugging Face data set: a folder of save_to_disk, or a name",
+        how_to_get="ftt run huggingface --path FOLDER --label label --attribute background --image image",
+    )
+
+    path: str = param(help="a folder written by save_to_disk, or the name of a data set")
+    label: str = param("label", help="column of the observed label")
+    image: str = param("image", help="column of the image")
+    text: str | None = param(None, help="column of texts; they are then the inputs, not images")
+    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
+    skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many")
+
+    def load(self, places: Places) -> GroupedData:
+        parts = open_parts(self.path)
+        for name, flag in (
+            (self.text or self.image, "text" if self.text else "image"),
+            (self.label, "label"),
+            (self.attribute, "attribute"),
+        ):
+            _check_column(parts, name, flag)
+        shared = set.intersection(*(set(part.column_names) for part in parts.values()))
+        columns = {name: _column(parts, name) for name in self.used & shared}
+        if "" not in parts:
+            columns[self.split] = np.concatenate([np.full(len(part), name) for name, part in parts.items()])
+        if self.text is not None:
+            return self.group(columns, Texts(_column(parts, self.text).tolist()))
+        images = decoded_once(HubImages.of(list(parts.values()), self.image, self.size), places)
+        if not self.skip_broken:
+            return self.group(columns, images)
+        rows = images.whole_rows()
+        return self.group({name: values[rows] for name, values in columns.items()}, images.take(rows))
+
+    def backbone(self) -> str:
+        return "hf:minilm" if self.text is not None else self.default_backbone
+
+    def content(self) -> Json:
+        return {name: [part._fingerprint, len(part)] for name, part in open_parts(self.path).items()}
+
+
+class HubImages(EncodedImages):
+    """The encoded images of an Image column, read one at a time from the memory-mapped Arrow files."""
+
+    def __init__(self, parts: Sequence[Any], column: str, size: int, rows: IntArray) -> None:
+        self.parts = parts
+        self.column = column
+        self.size = size
+        self.rows = rows
+        self.starts = np.cumsum([0, *(len(part) for part in parts)])
+
+    @classmethod
+    def of(cls, parts: Sequence[Any], column: str, size: int) -> HubImages:
+        """All rows of these `datasets.Dataset`s, one after another."""
+        import datasets
+
+        for part in parts:
+            if not isinstance(part.features[column], datasets.Image):
+                raise FttError(
+                    f"column {column!r} holds no images",
+                    given=str(part.features[column]),
+                    allowed="a column of the feature Image",
+                    hint="name another with --image, or a column of texts with --text",
+                )
+        encoded = [part.select_columns([column]).cast_column(column, datasets.Image(decode=False)) for part in parts]
+        return cls(encoded, column, size, np.arange(sum(len(part) for part in parts)))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def name(self, row: int) -> str:
+        return str(self._cell(row)["path"] or f"row {self.rows[row]}")
+
+    def content(self, row: int) -> bytes:
+        cell = self._cell(row)
+        if cell["bytes"] is not None:
+            return bytes(cell["bytes"])
+        return Path(cell["path"]).read_bytes()
+
+    def take(self, rows: IntArray) -> HubImages:
+        return HubImages(self.parts, self.column, self.size, self.rows[rows])
+
+    def stamp(self) -> str:
+        files = [Path(file["filename"]) for part in self.parts for file in part.cache_files]
+        lengths = [len(part) for part in self.parts]
+        return digest(self.column, lengths, stamp_of([*files, *self._outside()]), self.rows.tolist())
+
+    def _cell(self, row: int) -> dict[str, Any]:
+        number = int(self.rows[row])
+        part = int(np.searchsorted(self.starts, number, side="right")) - 1
+        cell: dict[str, Any] | None = self.parts[part][number - int(self.starts[part])][self.column]
+        return cell or {"bytes": None, "path": "(empty cell)"}
+
+    def _outside(self) -> list[Path]:
+        """Files that the table only names."""
+        found: list[Path] = []
+        for part in self.parts:
+            column = part.data.column(self.column)
+            for chunk in column.chunks:
+                if chunk.field("bytes").null_count:
+                    found += [Path(path) for path in chunk.field("path").to_pylist() if path]
+        return found
+
+
+def open_parts(path: str) -> Parts:
+    """The parts of a data set on disk or by name, in the order train, val, test."""
+    found = _from_disk(path) if Path(path).exists() else _by_name(path)
+    if not isinstance(found, dict):
+        return {"": found}
+    if len(found) == 1:
+        return {"": next(iter(found.values()))}
+    parts: dict[str, Any] = {}
+    for name, part in found.items():
+        split = SPLIT_NAMES.get(str(name).lower())
+        if split is None:
+            raise unknown(
+                f"split in {Path(path).name}", name, SPLIT_NAMES, hint="rename it and save the data set again"
+            )
+        if split in parts:
+            raise FttError(
+                "two splits mean the same", given=", ".join(map(str, found)), allowed="train, validation, test"
+            )
+        parts[split] = part
+    return {name: parts[name] for name in SPLITS if name in parts}
+
+
+def _library() -> Any:
+    try:
+        import datasets
+    except ImportError:
+        raise FttError(
+            "Hugging Face data sets need the extra [hub]",
+            given="huggingface",
+            allowed="datasets installed",
+            hint="pip install 'freeze-then-train[hub]'",
+        ) from None
+    return datasets
+
+
+def _from_disk(path: str) -> Any:
+    library = _library()
+    import pyarrow as pa
+
+    try:
+        return library.load_from_disk(path)
+    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+        raise FttError(
+            f"{Path(path).name} is no data set that can be read",
+            given=str(error).splitlines()[0][:200] if str(error) else type(error).__name__,
+            allowed="a folder written by save_to_disk, with all its files",
+        ) from None
+
+
+@lru_cache(maxsize=2)
+def _by_name(name: str) -> Any:
+    library = _library()
+    try:
+        # Data sets that come with code of their own are refused by this library in all versions that we accept.
+        return library.load_dataset(name)
+    except (OSError, ValueError, RuntimeError, library.exceptions.DatasetsError) as error:
+        raise FttError(
+            f"there is no folder {name!r}, and no data set of that name can be had",
+            given=str(error).splitlines()[0][:200] if str(error) else type(error).__name__,
+            allowed="a folder written by save_to_disk, or a name on the Hugging Face hub (with a network)",
+            hint="save it where there is a network: datasets.load_dataset(NAME).save_to_disk(FOLDER)",
+        ) from None
+
+
+def _check_column(parts: Parts, name: str, flag: str) -> None:
+    for part in parts.values():
+        if name not in part.column_names:
+            raise unknown("column in the data set", name, part.column_names, hint=f"name the right one with --{flag}")
+
+
+def _column(parts: Parts, name: str) -> npt.NDArray[Any]:
+    """One column of all parts; codes of a ClassLabel become its names."""
+    values = [value for part in parts.values() for value in _values(part, name)]
+    return as_texts(values) if values and isinstance(values[0], str) else np.array(values)
+
+
+def _values(part: Any, name: str) -> list[Any]:
+    feature = part.features[name]
+    values = part.select_columns([name]).with_format("arrow")[:][name].to_pylist()
+    labels = getattr(feature, "names", None)
+    for row, value in enumerate(values):
+        if value is None or (labels and not 0 <= value < len(labels)):
+            given = f"row {row}: {value}"
+            raise FttError(f"column {name!r} has empty cells", given=given, allowed="a value in every row")
+        if isinstance(value, dict | list):
+            raise FttError(f"column {name!r} is not one value per row", given=str(feature), allowed="numbers or texts")
+    return [labels[value] for value in values] if labels else list(values)

@@ -1,0 +1,115 @@
+"""Moments of features over shards: each task reads, extracts and sums its own rows; the sums are merged in order.
+
+What travels is of the order m², whatever the number of images. Rows are summed in float64 and merged in the order of
+the shards, whichever ends first, so that neither the number of shards nor the place they ran at shows in the first ten
+digits. Features go through the store if there is one: a shard that is done is not extracted again.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from ftt import registry
+from ftt import threads as pools
+from ftt.backbones import create, extract
+from ftt.data import Dataset, Places
+from ftt.data.grouped import require_fittable
+from ftt.errors import FttError, unknown
+from ftt.freeze.moments import Moments
+from ftt.launch.base import ALL, WHERE, Resources
+from ftt.params import Json
+from ftt.progress import track
+from ftt.store import Home
+
+
+def moments_by_shards(
+    data: Dataset,
+    backbone: str,
+    places: Places,
+    *,
+    shards: int,
+    split: str = "train",
+    home: Home | None = None,
+    on: str = "local",
+    resources: Resources = ALL,
+) -> Moments:
+    """Moments of the features of a split.
+
+    Parameters
+    ----------
+    data : Dataset
+        Read by every task for itself; a task looks at the inputs of its own rows only.
+    backbone : str
+        A name of `ftt ls backbones`.
+    places : Places
+        Where data may be, on every node.
+    shards : int
+        Into how many runs of neighbouring rows the split is cut.
+    split : str
+        "train" or "val".
+    home : Home, optional
+        Where features are kept; every node has to see it.
+    on : str
+        "local": one after another in this process. "ray": a task each.
+    resources : Resources
+        Tasks at once (on Ray) and threads of each.
+    """
+    if on not in WHERE:
+        raise unknown("place to run on", on, WHERE)
+    if shards < 1:
+        raise FttError("there is no such number of shards", given=shards, allowed="shards >= 1")
+    given: dict[str, Json] = {
+        "data": data.describe(),
+        "backbone": backbone,
+        "split": split,
+        "cache": str(places.cache.resolve()),
+        "placed": str(places.data.resolve()) if places.data else None,
+        "home": str(home.root.resolve()) if home else None,
+    }
+    orders = [json.dumps({**given, "shard": shard, "shards": shards}) for shard in range(shards)]
+    sums = _on_ray(orders, resources) if on == "ray" else _here(orders, resources)
+    parts = [Moments.from_arrays(load(part)) for part in track(sums, "shards", total=shards)]
+    return functools.reduce(Moments.merge, parts)
+
+
+def _here(orders: list[str], resources: Resources) -> Iterator[bytes]:
+    with pools.limited_to(resources.threads or pools.available()):
+        yield from map(sum_shard, orders)
+
+
+def _on_ray(orders: list[str], resources: Resources) -> Iterator[bytes]:
+    from ftt.launch.ray import cluster, remote
+
+    with cluster(resources, len(orders)) as (ray, _, threads):
+        task = remote(ray, sum_shard_on_node, threads)
+        yield from (ray.get(ref) for ref in [task.remote(text, threads) for text in orders])
+
+
+def sum_shard_on_node(text: str, threads: int) -> bytes:
+    """The task on Ray."""
+    with pools.limited_to(threads):
+        return sum_shard(text)
+
+
+def sum_shard(text: str) -> bytes:
+    """Moments of one shard as the bytes of a safetensors file."""
+    given = json.loads(text)
+    places = Places(Path(given["cache"]), Path(given["placed"]) if given["placed"] else None)
+    data = cast(Dataset, registry.DATASETS.build(given["data"])).load(places)
+    inputs = require_fittable(data[given["split"]], "moments").inputs
+    bounds = np.linspace(0, len(inputs), given["shards"] + 1).astype(np.int64)
+    start, end = bounds[given["shard"]], bounds[given["shard"] + 1]
+    network = create(given["backbone"], inputs)
+    moments = Moments(network.num_features)
+    if end > start:
+        cache = Home(Path(given["home"])).artifacts if given["home"] else None
+        rows = inputs.take(np.arange(start, end))
+        moments.add(extract(network, rows, f"shard {given['shard']}", cache).astype(np.float64))
+    return save(moments.to_arrays())

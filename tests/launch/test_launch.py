@@ -1,0 +1,140 @@
+"""One outcome per Spec whatever happens to it; shared work is done once; a failure is kept and stops nobody."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ftt.backbones import create, extract
+from ftt.data import Places
+from ftt.data.digits import Digits
+from ftt.data.embeddings import Embeddings
+from ftt.errors import FttError
+from ftt.freeze.pca import PCA
+from ftt.launch import Outcome, Resources, launch
+from ftt.launch.mapreduce import moments_by_shards
+from ftt.methods.erm import ERM
+from ftt.spec import Spec, Training
+from ftt.store import Home
+
+ONE = Resources(workers=1, threads=1)
+SPEC = Spec(data=Digits(), backbone="identity", freeze=PCA(p=0.5), method=ERM(), train=Training(epochs=1))
+
+
+def launched(specs: list[Spec], home: Path) -> list[Outcome]:
+    return launch(specs, Home(home), Places.from_environment(), resources=ONE)
+
+
+def test_a_sweep_over_p_extracts_every_split_once_and_fits_one_basis(tmp_path: Path) -> None:
+    launched([replace(SPEC, freeze=PCA(p=p)) for p in (0.25, 0.5, 0.75)], tmp_path)
+    made = Counter(record["stage"] for record in Home(tmp_path).artifacts.log())
+    assert (made["features"], made["basis"], made["trained"]) == (3, 1, 3)
+    assert len(list((tmp_path / "artifacts" / "features").glob("*/*.safetensors"))) == 3
+
+
+def test_outcomes_come_in_the_order_of_the_specs_and_duplicates_are_run_once(tmp_path: Path) -> None:
+    other = replace(SPEC, seed=1)
+    outcomes = launched([SPEC, other, SPEC], tmp_path)
+    assert [outcome.spec for outcome in outcomes] == [SPEC, other, SPEC]
+    assert [outcome.result and outcome.result["run_id"] for outcome in outcomes] == [
+        SPEC.run_id,
+        other.run_id,
+        SPEC.run_id,
+    ]
+    made = Counter(record["stage"] for record in Home(tmp_path).artifacts.log())
+    assert made["trained"] == 2
+
+
+def test_what_has_a_result_is_not_run_again(tmp_path: Path) -> None:
+    launched([SPEC], tmp_path)
+    written = (Home(tmp_path).runs.folder(SPEC) / "result.json").stat().st_mtime_ns
+    (again,) = launched([SPEC], tmp_path)
+    assert again.result is not None
+    assert again.result["from_store"] is True
+    assert (Home(tmp_path).runs.folder(SPEC) / "result.json").stat().st_mtime_ns == written
+
+
+def test_a_failure_stops_nobody_keeps_its_traceback_and_can_be_tried_again(tmp_path: Path) -> None:
+    np.savez(tmp_path / "bad.npz", features=np.full((4, 2), np.nan), y=[0, 1] * 2, attribute=[0, 1] * 2, split=[0] * 4)
+    diverging = replace(SPEC, train=Training(epochs=3, lr=1e9))
+    no_data = replace(SPEC, data=Embeddings(path=str(tmp_path / "bad.npz")))
+    first, second, third = launched([diverging, no_data, SPEC], tmp_path / "home")
+    runs = Home(tmp_path / "home").runs
+    assert first.result is None
+    assert "diverged" in str(first.error)
+    assert "NaN" in str(second.error)
+    assert "\n" not in f"{first.error}{second.error}"
+    assert third.error is None
+    assert [runs.state(spec) for spec in (diverging, no_data, SPEC)] == ["failed", "failed", "done"]
+    kept = json.loads((runs.folder(diverging) / "failed.json").read_text())
+    assert kept["error"] == first.error
+    assert "Traceback" in kept["traceback"]
+    assert kept["attempts"] == 1
+    again = launched([diverging], tmp_path / "home")
+    assert "diverged" in str(again[0].error)
+
+
+def test_one_worker_runs_with_the_threads_asked_for_and_puts_the_old_number_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def run(*_: object) -> dict[str, object]:
+        seen.append(torch.get_num_threads())
+        return {"from_store": False}
+
+    monkeypatch.setattr("ftt.experiments.runner.run", run)
+    before = torch.get_num_threads()
+    resources = Resources(workers=1, threads=before + 2)
+    launch([SPEC], Home(tmp_path), Places.from_environment(), resources=resources)
+    assert seen == [before + 2]
+    assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(
+    ("resources", "runs", "divided"),
+    [
+        (Resources(), 12, (8, 1)),
+        (Resources(), 3, (3, 2)),
+        (Resources(), 1, (1, 8)),
+        (Resources(workers=2), 12, (2, 4)),
+        (Resources(threads=3), 12, (2, 3)),
+        (Resources(workers=5, threads=7), 12, (5, 7)),
+        (Resources(threads=99), 12, (1, 99)),
+        (Resources(workers=99), 12, (99, 1)),
+    ],
+)
+def test_cores_are_divided_between_workers(resources: Resources, runs: int, divided: tuple[int, int]) -> None:
+    assert resources.divide(runs, cores=8) == divided
+
+
+def test_a_wrong_call_is_told(tmp_path: Path) -> None:
+    with pytest.raises(FttError, match="did you mean 'local'") as told:
+        launch([SPEC], Home(tmp_path), Places.from_environment(), on="locale")
+    assert "local, ray" in str(told.value)
+    with pytest.raises(FttError, match="workers"):
+        Resources(workers=0)
+
+
+def test_moments_of_four_shards_equal_those_of_one_pass(tmp_path: Path) -> None:
+    home, places = Home(tmp_path), Places.from_environment()
+    merged = moments_by_shards(Digits(), "identity", places, shards=4, home=home, resources=ONE)
+    inputs = Digits().load(places)["train"].inputs
+    phi = extract(create("identity", inputs), inputs, "all rows").astype(np.float64)
+    assert merged.count == len(phi) == 640
+    np.testing.assert_allclose(merged.mean, phi.mean(axis=0), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(merged.covariance(), np.cov(phi.T), rtol=0, atol=1e-10)
+    assert [record["stage"] for record in home.artifacts.log()] == ["features"] * 4
+
+
+def test_moments_of_the_test_split_and_of_no_shards_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FttError, match="test"):
+        moments_by_shards(Digits(), "identity", Places.from_environment(), shards=2, split="test", resources=ONE)
+    with pytest.raises(FttError, match="shards"):
+        moments_by_shards(Digits(), "identity", Places.from_environment(), shards=0)

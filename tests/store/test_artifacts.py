@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -139,3 +140,12 @@ def test_two_processes_that_want_the_same_make_it_once(tmp_path: Path) -> None:
         assert worker.exitcode == 0
     assert sums == [66.0, 66.0]
     assert (tmp_path / "makers").read_text() == "made\n"
+
+
+def test_the_log_has_a_line_for_everything_made_and_none_for_what_was_there(tmp_path: Path) -> None:
+    assert ArtifactStore(tmp_path).log() == []
+    for _ in range(2):
+        ArtifactStore(tmp_path).keep("features", KEY, lambda: ARTIFACT)
+    (record,) = ArtifactStore(tmp_path).log()
+    assert (record["stage"], record["key"], record["pid"]) == ("features", KEY, os.getpid())
+    assert record["seconds"] >= 0

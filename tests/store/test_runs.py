@@ -65,3 +65,19 @@ def test_home_is_the_argument_then_the_environment_then_the_default(
     monkeypatch.setenv("FTT_HOME", str(tmp_path / "env"))
     assert Home.from_environment().root == tmp_path / "env"
     assert Home.from_environment(tmp_path / "arg").root == tmp_path / "arg"
+
+
+def test_a_failed_run_is_kept_as_failed_until_it_is_begun_again(tmp_path: Path) -> None:
+    runs = RunStore(tmp_path)
+    assert runs.state(SPEC) == "pending"
+    path = runs.fail(SPEC, "no memory", "Traceback …", attempts=2)
+    kept = json.loads(path.read_text())
+    assert (kept["error"], kept["traceback"], kept["attempts"]) == ("no memory", "Traceback …", 2)
+    assert runs.state(SPEC) == "failed"
+    assert [row["state"] for row in runs.states()] == ["failed"]
+    runs.begin(SPEC)
+    assert runs.state(SPEC) == "stopped"
+    runs.fail(SPEC, "again")
+    runs.finish(SPEC, RESULT)
+    assert runs.state(SPEC) == "done"
+    assert not path.exists()

@@ -155,11 +155,7 @@ class FlippedImages(Dataset):
     def load(self, places: Places) -> GroupedData:
         rows, published, roots = self.rows(places)
         check_counts(self.name, rows.counts(), published)
-        flipped = np.zeros(len(rows.y), dtype=bool)
-        rng = np.random.default_rng([self.seed, 0xF11B])
-        for part, policy in FLIPS[self.flip].items():
-            own = np.flatnonzero(rows.split == part)
-            flipped[own] = flip_by_table(rows.y[own], rows.a[own], self.core_noise, rng, policy)
+        flipped = self.flips(rows)
         return GroupedData(
             image_inputs(locate_images(roots, rows.names.tolist()), self.size, places),
             np.where(flipped, 1 - rows.y, rows.y),
@@ -170,3 +166,12 @@ class FlippedImages(Dataset):
             ids=rows.names,
             flipped={"core": flipped},
         )
+
+    def flips(self, rows: Rows) -> BoolArray:
+        """Mask of the rows whose label is flipped."""
+        mask = np.zeros(len(rows.y), dtype=bool)
+        rng = np.random.default_rng([self.seed, 0xF11B])
+        for part, policy in FLIPS[self.flip].items():
+            own = np.flatnonzero(rows.split == part)
+            mask[own] = flip_by_table(rows.y[own], rows.a[own], self.core_noise, rng, policy)
+        return mask

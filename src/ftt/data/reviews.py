@@ -37,9 +37,9 @@ class Reviews(Dataset):
     """
 
     name: ClassVar[str] = "reviews"
-    default_backbone: ClassVar[str] = "hf:minilm"
+    default_backbone: ClassVar[str] = "hf:minilm@64"
     default_training: ClassVar[Training] = Training(
-        epochs=1, batch_size=32, optimizer="adam", lr=5e-5, weight_decay=0.0
+        epochs=1, batch_size=32, optimizer="adam", lr=1e-4, weight_decay=0.0
     )
     info: ClassVar[DatasetInfo] = DatasetInfo(
         name="reviews",

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ftt.backbones import create
 from ftt.backbones.base import Backbone, images_to_tensor
-from ftt.backbones.folding import folded
+from ftt.backbones.folding import folded, fused
 from ftt.data import ArrayInputs
 from ftt.data.inputs import Kind
 
@@ -77,3 +77,39 @@ def test_a_wrong_guess_is_noticed_and_not_used() -> None:
     assert norms(safe) == 1
     with torch.inference_mode():
         assert torch.equal(safe(x), backbone(x))
+
+
+@pytest.mark.parametrize("name", ["lite0", "timm-random:resnet18", "tinyconv"])
+def test_the_fastest_way_gives_the_same_features_of_any_number_of_rows_and_the_same_bits_each_time(name: str) -> None:
+    backbone = create(name, ArrayInputs(IMAGES, "images")).eval()
+    if name != "lite0":
+        stir(backbone)
+    x = backbone.prepare(np.concatenate([IMAGES, IMAGES[::-1]]))
+    fast = fused(backbone, x[:8])
+    with torch.inference_mode():
+        first, again, few = fast(x), [fast(x) for _ in range(3)], fast(x[:3])
+        expected = backbone(x)
+    assert all(torch.equal(first, other) for other in again)
+    for got, wanted in ((first, expected), (few, expected[:3])):
+        assert float((wanted - got).abs().max() / wanted.std()) < 1e-3
+
+
+def test_dense_convolutions_are_compiled_and_depthwise_ones_are_not() -> None:
+    dense, depthwise = (create(name, ArrayInputs(IMAGES, "images")) for name in ("timm-random:resnet18", "lite0"))
+    assert isinstance(fused(dense, dense.prepare(IMAGES)), torch.jit.ScriptModule)
+    assert isinstance(fused(depthwise, depthwise.prepare(IMAGES)), Backbone)
+
+
+def test_what_cannot_be_compiled_is_used_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("no tracing today")
+
+    monkeypatch.setattr(torch.jit, "trace", refuse)
+    dense = create("timm-random:resnet18", ArrayInputs(IMAGES, "images"))
+    assert isinstance(fused(dense, dense.prepare(IMAGES)), Backbone)
+
+
+def test_a_wrong_guess_is_not_compiled() -> None:
+    backbone = NormFirst().eval()
+    stir(backbone)
+    assert isinstance(fused(backbone, backbone.prepare(IMAGES)), Backbone)

@@ -13,10 +13,12 @@ import numpy.typing as npt
 from ftt.backbones.base import Backbone
 from ftt.caching import Cache
 from ftt.data.inputs import Inputs
+from ftt.errors import FttError
 from ftt.freeze.moments import Moments
 from ftt.params import Configurable, Json, param
 
 FloatArray = npt.NDArray[np.float32]
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,28 @@ class Freezer(Configurable, ABC):
         """The model whose features are frozen: the initial one, unless a freezer learns without labels first."""
         return backbone
 
-    @abstractmethod
     def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
         """Fit on the features of the training split, batch by batch."""
+        return self.basis_of(moments_of(batches, m))
+
+    def basis_of(self, moments: Moments) -> Basis:
+        """Fit on what one pass over the features gathered; freezers that look at the same rows share the pass."""
+        if not np.diagonal(moments.lower_covariance()).any():
+            raise FttError(
+                "no feature varies, there is nothing to freeze",
+                given=f"{moments.count} equal rows of {moments.dim} features",
+                allowed="at least one feature that is not constant",
+                hint="look at the inputs, and at the backbone",
+            )
+        return self.find(moments)
+
+    @abstractmethod
+    def find(self, moments: Moments) -> Basis:
+        """All directions, best first, of features with these moments."""
+
+    def drawn(self, n: int) -> IntArray | None:
+        """The rows of n that are looked at, in order; all by default."""
+        return None
 
     def frozen_dims(self, m: int) -> int:
         """p·m, rounded."""

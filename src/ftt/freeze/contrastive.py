@@ -13,7 +13,6 @@ teach the model to ignore it.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,7 +26,8 @@ from ftt.backbones.extract import features_key
 from ftt.caching import Artifact, Cache
 from ftt.data.augment import augment
 from ftt.data.inputs import Inputs
-from ftt.freeze.base import Basis, FloatArray, Freezer
+from ftt.freeze.base import Basis, Freezer
+from ftt.freeze.moments import Moments
 from ftt.freeze.pca import PCA
 from ftt.params import digest, param
 from ftt.progress import track
@@ -60,8 +60,8 @@ class Contrastive(Freezer):
         learner.weights_id = f"{backbone.weights_id}+contrastive@{key[:16]}"
         return learner.eval()
 
-    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
-        return PCA(p=self.p).basis(batches, m)
+    def find(self, moments: Moments) -> Basis:
+        return PCA(p=self.p).find(moments)
 
     def _learn(self, learner: Backbone, inputs: Inputs) -> None:
         m = learner.num_features

@@ -7,13 +7,13 @@ uncorrelated leave only noise off the diagonal.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ftt.freeze.base import Basis, FloatArray, Freezer, moments_of, spanned
+from ftt.freeze.base import Basis, Freezer, spanned
+from ftt.freeze.moments import Moments
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,7 @@ class OffDiagonal(Freezer):
 
     name: ClassVar[str] = "offdiag"
 
-    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
-        moments = moments_of(batches, m)
+    def find(self, moments: Moments) -> Basis:
         covariance = moments.covariance()
         values, vectors = np.linalg.eigh(covariance - np.diag(np.diag(covariance)))
         order = np.argsort(-np.abs(values), kind="stable")

@@ -17,10 +17,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ftt.freeze.base import Basis, FloatArray, Freezer, moments_of, spanned
+from ftt.freeze.base import Basis, FloatArray, Freezer, IntArray, spanned
 from ftt.freeze.eigen import principal
 from ftt.freeze.moments import Moments
 from ftt.params import param
+from ftt.rng import generator
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,27 @@ class PCA(Freezer):
     variant: str = param(
         "paper", help="the paper's PCA, or the released code's wrong basis", choices=("paper", "released")
     )
-    seed: int = param(0, help="seed of the random layer (released)", low=0)
+    seed: int = param(0, help="seed of the random layer (released), and of the rows drawn", low=0)
+    rows: int | None = param(
+        None, help="fit on so many rows, drawn without labels; on all by default", low=2, added=True
+    )
 
     def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
-        moments = moments_of(batches, m)
+        if self.rows is None:
+            return super().basis(batches, m)
+        phi = np.concatenate(list(batches))
+        rows = self.drawn(len(phi))
+        return super().basis([phi if rows is None else phi[rows]], m)
+
+    def drawn(self, n: int) -> IntArray | None:
+        if self.rows is None or self.rows >= n:
+            return None
+        return np.sort(generator(self.seed, "rows").choice(n, self.rows, replace=False))
+
+    def find(self, moments: Moments) -> Basis:
         if self.variant == "released":
-            return _released(moments, m, self.seed)
-        components, variance, total = principal(moments, m)
+            return _released(moments, moments.dim, self.seed)
+        components, variance, total = principal(moments, moments.dim)
         return Basis(
             weight=np.ascontiguousarray(components.T, dtype=np.float32),
             mean=moments.mean.astype(np.float32),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ftt.freeze.base import Basis, FloatArray, Freezer, moments_of, spanned
+from ftt.freeze.base import Basis, Freezer, spanned
+from ftt.freeze.moments import Moments
 from ftt.params import param
 
 
@@ -20,8 +20,8 @@ class RandomProjection(Freezer):
 
     seed: int = param(0, help="seed of the directions", low=0)
 
-    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
-        moments = moments_of(batches, m)
+    def find(self, moments: Moments) -> Basis:
+        m = moments.dim
         gaussian = np.random.default_rng([self.seed, 0x4A4D]).standard_normal((m, m))
         directions, triangle = np.linalg.qr(gaussian)
         # Signs of the triangle's diagonal make the distribution uniform over all rotations.

@@ -11,13 +11,14 @@ import torch
 from torch import Tensor
 
 from ftt.backbones import Backbone, create, extract
-from ftt.backbones.extract import features_key
-from ftt.backbones.folding import folded
+from ftt.backbones.extract import batches, features_key
+from ftt.backbones.folding import fused
 from ftt.caching import Artifact, Cache, NoCache
 from ftt.data.grouped import Fittable, GroupedData, require_fittable
-from ftt.freeze.base import Basis, Freezer, Projection
+from ftt.freeze.base import Basis, Freezer, Projection, moments_of
+from ftt.freeze.moments import Moments
 from ftt.freeze.pca import PCA
-from ftt.methods.base import Task
+from ftt.methods.base import Method, Task
 from ftt.params import digest
 from ftt.spec import Training
 from ftt.train.batches import Batches, FrozenBranch
@@ -90,7 +91,8 @@ def fit(
         blocks: tuple[Block, ...] = (Block("trained"),)
         return FreezeThenTrain(recipe, backbone, initial, network, blocks, key=key, cache=job.cache, log=log)
     frozen = recipe.freeze.adapt(initial, train.inputs, job.cache)
-    projection = freeze(recipe.freeze, frozen, train, job.cache)
+    reuse = recipe.join == "late" or recipe.method is None or job.looks_features_up(recipe.method)
+    projection = freeze(recipe.freeze, frozen, train, job.cache, reuse=reuse)
     if recipe.method is None:
         return FreezeThenTrain(recipe, backbone, frozen, None, (Block("frozen", projection),), cache=job.cache)
     if recipe.join == "joint":
@@ -102,14 +104,30 @@ def fit(
     return FreezeThenTrain(recipe, backbone, frozen, network, blocks, key=key, cache=job.cache, log=log)
 
 
-def freeze(freezer: Freezer, backbone: Backbone, train: Fittable, cache: Cache) -> Projection:
-    """The frozen projection of this freezer; its basis is fitted once for every p."""
-    m = backbone.num_features
+def freeze(freezer: Freezer, backbone: Backbone, train: Fittable, cache: Cache, *, reuse: bool = True) -> Projection:
+    """The frozen projection of this freezer; its basis is fitted once for every p.
+
+    Parameters
+    ----------
+    reuse : bool
+        Whether the features of the training split are wanted afterwards. If not, they are never held all at once.
+    """
+    m, features = backbone.num_features, features_key(backbone, train.inputs)
+    rows = freezer.drawn(len(train))
+
+    def gather() -> Artifact:
+        if reuse:
+            phi = extract(backbone, train.inputs, "train", cache)
+            return Artifact(moments_of(_pieces(phi if rows is None else phi[rows]), m).to_arrays())
+        backbone.check(train.inputs)
+        looked_at = train.inputs if rows is None else train.inputs.take(rows)
+        return Artifact(moments_of(batches(backbone, looked_at, "train"), m).to_arrays())
 
     def make() -> Artifact:
-        return Artifact(freezer.basis(_pieces(extract(backbone, train.inputs, "train", cache)), m).to_arrays())
+        key = digest("moments", features, None if rows is None else rows.tolist())
+        return Artifact(freezer.basis_of(Moments.from_arrays(cache.keep("moments", key, gather).arrays)).to_arrays())
 
-    key = digest("basis", features_key(backbone, train.inputs), freezer.basis_identity())
+    key = digest("basis", features, freezer.basis_identity())
     return Basis.from_arrays(cache.keep("basis", key, make).arrays).first(freezer.frozen_dims(m))
 
 
@@ -123,11 +141,11 @@ class FrozenPart(FrozenBranch):
     def __init__(self, backbone: Backbone, projection: Projection) -> None:
         self.backbone = backbone
         self.projection = projection
-        self._fast: Backbone | None = None
+        self._fast: Callable[[Tensor], Tensor] | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
         if self._fast is None:
-            self._fast = folded(self.backbone.to(x.device), x[:8])
+            self._fast = fused(self.backbone.to(x.device), x[:8])
         weight, bias = torch.from_numpy(self.projection.weight), torch.from_numpy(self.projection.bias)
         with torch.inference_mode():
             features: Tensor = self._fast(x) @ weight.to(x.device) + bias.to(x.device)
@@ -147,6 +165,13 @@ class Job:
     checkpoints: OpenCheckpoint | None
     machine: Machine
     on_epoch: OnEpoch | None
+
+    def looks_features_up(self, method: Method) -> bool:
+        """Whether frozen features of the training split are read as they are: not where every view is new.
+
+        Several stages need them in any case: what was learned is judged on the inputs without augmentation.
+        """
+        return self.training.augment == "none" or len(method.stages(self.training.epochs)) > 1
 
     def train(
         self, recipe: Recipe, initial: Backbone, part: FrozenPart | None
@@ -170,9 +195,9 @@ class Job:
 
         def make() -> Artifact:
             frozen = np.zeros((len(self.split), 0), dtype=np.float32)
-            if part is not None:
+            if part is not None and self.looks_features_up(method):
                 frozen = part.projection(extract(part.backbone, self.split.inputs, "train", self.cache))
-            batches = Batches(
+            loader = Batches(
                 self.split,
                 initial,
                 frozen,
@@ -183,7 +208,7 @@ class Job:
             )
             network, log = train_in_stages(
                 fresh,
-                batches,
+                loader,
                 method,
                 self.training,
                 self.seed,

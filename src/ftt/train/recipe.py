@@ -109,7 +109,7 @@ def preset(
     Examples
     --------
     >>> preset("ftt", p=0.5).freeze
-    PCA(p=0.5, variant='paper', seed=0)
+    PCA(p=0.5, variant='paper', seed=0, rows=None)
     """
     if name not in PRESETS:
         raise unknown("recipe", name, PRESETS, hint="ftt ls recipes")

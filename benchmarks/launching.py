@@ -31,14 +31,16 @@ def specs(count: int, epochs: int) -> list[Spec]:
     ]
 
 
-def seconds(runs: list[Spec], workers: int, folder: Path) -> float:
-    """Wall time of a sweep in an empty home, start of the workers included."""
-    start = time.perf_counter()
+def seconds(runs: list[Spec], workers: int, folder: Path) -> tuple[float, float]:
+    """Wall and CPU time of a sweep in an empty home, start of the workers included."""
+    start, before = time.perf_counter(), os.times()
     resources = Resources(workers=workers, threads=1)
     outcomes = launch(runs, Home(folder / str(workers)), Places.from_environment(), resources=resources)
     if failed := [outcome.error for outcome in outcomes if outcome.error]:
         raise RuntimeError(failed[0])
-    return time.perf_counter() - start
+    after = os.times()
+    # User and system time of this process and of its children that have ended.
+    return time.perf_counter() - start, sum(after[:4]) - sum(before[:4])
 
 
 def rows(quick: bool) -> list[dict[str, Any]]:
@@ -47,9 +49,12 @@ def rows(quick: bool) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         # Imports and the first touch of every code path belong to neither arm.
         seconds(specs(1, 1), 1, Path(name) / "before")
-        alone = seconds(runs, 1, Path(name))
-        together = seconds(runs, 2, Path(name))
-    told = f"{len(runs)} runs of {alone / len(runs):.1f} s: {alone:.0f} s alone, {together:.0f} s by two"
+        alone, worked_alone = seconds(runs, 1, Path(name))
+        together, worked_together = seconds(runs, 2, Path(name))
+    told = (
+        f"{len(runs)} runs of {worked_alone / len(runs):.1f} s: {alone:.0f} s alone ({worked_alone:.0f} s of CPU), "
+        f"{together:.0f} s by two ({worked_together:.0f} s of CPU)"
+    )
     return [
         {
             "stage": "sweep, 2 workers × 1 thread (wall time)",

@@ -8,7 +8,9 @@ digits. Features go through the store if there is one: a shard that is done is n
 from __future__ import annotations
 
 import functools
+import itertools
 import json
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -75,8 +77,8 @@ def moments_by_shards(
     }
     orders = [json.dumps({**given, "shard": shard, "shards": shards}) for shard in range(shards)]
     sums = _on_ray(orders, resources) if on == "ray" else _here(orders, resources)
-    parts = [Moments.from_arrays(load(part)) for part in track(sums, "shards", total=shards)]
-    return functools.reduce(Moments.merge, parts)
+    # One by one: a thousand shards of m² numbers do not fit in memory together.
+    return functools.reduce(Moments.merge, (Moments.from_arrays(load(part)) for part in track(sums, "shards", shards)))
 
 
 def _here(orders: list[str], resources: Resources) -> Iterator[bytes]:
@@ -87,9 +89,14 @@ def _here(orders: list[str], resources: Resources) -> Iterator[bytes]:
 def _on_ray(orders: list[str], resources: Resources) -> Iterator[bytes]:
     from ftt.launch.ray import cluster, remote
 
-    with cluster(resources, len(orders)) as (ray, _, threads):
+    with cluster(resources, len(orders)) as (ray, workers, threads):
         task = remote(ray, sum_shard_on_node, threads)
-        yield from (ray.get(ref) for ref in [task.remote(text, threads) for text in orders])
+        waiting = iter(orders)
+        # Twice as many as run at once: the next are ready, and what has ended early does not pile up.
+        running = deque(task.remote(text, threads) for text in itertools.islice(waiting, 2 * workers))
+        while running:
+            yield ray.get(running.popleft())
+            running.extend(task.remote(text, threads) for text in itertools.islice(waiting, 1))
 
 
 def sum_shard_on_node(text: str, threads: int) -> bytes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -148,3 +150,30 @@ def test_sheet_of_what_is_not_here_says_how_to_get_it(call: Call, tmp_path: Path
     code, _, err = call("data", "show", "dominoes", "--sheet", tmp_path / "x.png")
     assert code == 2
     assert "ftt data get dominoes" in err
+
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+
+
+@pytest.mark.slow
+def test_the_guide_leads_from_a_folder_to_a_probed_model_in_three_commands(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a small network and short training instead of the default ones, since only the calls are in question."""
+    section = GUIDE[GUIDE.index("### From a folder and a list") :]
+    code, commands, printed = re.findall(r"```(?:python|text)?\n(.*?)```", section, flags=re.DOTALL)[:3]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "guide.md", "exec"), {})
+    show, *runs = [shlex.split(line)[1:] for line in commands.splitlines()]
+    status, out, err = call(*show)
+    assert status == 0, err
+    for line in printed.splitlines():
+        assert line.strip() in {*map(str.strip, (out + err).splitlines()), "…"}
+    assert Path("groups.png").is_file()
+    assert len(runs) == 2
+    for run in runs:
+        status, out, err = call(*run, "--backbone", "tinyconv", "--epochs", "1", "--json")
+        assert status == 0, err
+        result = json.loads(out)
+        assert set(result["by_group"]) == {"blue", "red"}
+        assert result["worst_group_accuracy"] > 0.5

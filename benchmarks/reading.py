@@ -46,7 +46,7 @@ def read_all(inputs: Inputs) -> tuple[float, float]:
 
 
 def measure(folder: Path, cache: Path, count: int) -> dict[str, float]:
-    """Epochs of `count` images in this process: ratios of CPU and wall, whether pixels agree, the peak of memory in MB."""
+    """Epochs of `count` images in this process: ratios of CPU and wall, whether pixels agree, and peak memory in MB."""
     paths = [folder / f"{number}.jpg" for number in range(count)]
     first = read_all(image_inputs(paths, SIZE, Places(cache, None)))
     later = [read_all(image_inputs(paths, SIZE, Places(cache, None))) for _ in range(3)]

@@ -75,6 +75,12 @@ def test_group_weights_follow_the_closed_form(groups: str) -> None:
         assert float(loss) == pytest.approx(sum(q[g] * mean for g, mean in means.items()), rel=1e-5)
 
 
+def test_a_group_without_training_rows_has_no_weight() -> None:
+    held_out = Task(2, 3, rows=((5, 0, 2), (1, 0, 3)))
+    assert GroupDRO().start(held_out)["q"].tolist() == [0.5, 0.0, 0.5]
+    assert GroupDRO(groups="label-attribute").start(held_out)["q"].tolist() == [0.25, 0.0, 0.25, 0.25, 0.0, 0.25]
+
+
 def test_the_derivative_of_irm_is_what_autograd_gives_for_a_scalar() -> None:
     logits, y = torch.randn(9, 4, dtype=torch.float64), torch.randint(0, 4, (9,))
     scale = torch.ones((), dtype=torch.float64, requires_grad=True)

@@ -13,7 +13,7 @@ from ftt.experiments.tables import Cell
 from ftt.freeze.contrastive import Contrastive
 from ftt.methods.irm import IRM
 from ftt.params import Configurable
-from ftt.spec import Spec, Training
+from ftt.spec import Probing, Spec, Training
 from ftt.train import Recipe, preset
 
 ROWS = {
@@ -74,6 +74,7 @@ def reviews_cells(ask: Ask) -> list[Cell]:
         lambda core, spurious, seed: Reviews(core_noise=core, spurious_noise=spurious, seed=seed),
         Reviews.default_training,
         backbone=Reviews.default_backbone,
+        probing=Probing(seeds=5),
     )
 
 
@@ -83,6 +84,7 @@ def _cells(
     data: Callable[[float, float, int], Configurable],
     training: Training,
     backbone: str = "lite0",
+    probing: Probing | None = None,
 ) -> list[Cell]:
     """Recipes by name at every noise setting, once per seed."""
     return [
@@ -97,6 +99,7 @@ def _cells(
                     method=recipe.method,
                     join=recipe.join,
                     train=training,
+                    probe=probing or Probing(),
                     seed=seed,
                 )
                 for seed in range(seeds)

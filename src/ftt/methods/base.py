@@ -36,10 +36,14 @@ class Batch:
 
 @dataclass(frozen=True)
 class Task:
-    """What a method may know of the data before training: sizes only."""
+    """What a method may know of the data before training: sizes only.
+
+    `rows` (K, A) counts the training rows by observed label and attribute; without it every group counts as present.
+    """
 
     n_classes: int
     n_attributes: int
+    rows: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,10 @@ class GroupDRO(Method):
     )
 
     def start(self, task: Task) -> State:
-        count = task.n_attributes * (task.n_classes if self.groups == "label-attribute" else 1)
-        return {"q": torch.full((count,), 1.0 / count)}
+        # A held-out domain has no training rows: it would keep a share of the weight for ever.
+        rows = torch.ones(task.n_classes, task.n_attributes) if task.rows is None else torch.tensor(task.rows)
+        present = (rows.flatten() if self.groups == "label-attribute" else rows.sum(0)) > 0
+        return {"q": present.float() / present.sum()}
 
     def loss(self, outputs: Outputs, batch: Batch, state: State) -> Tensor:
         losses = cross_entropy(outputs.logits, batch.y, reduction="none")

@@ -79,7 +79,8 @@ def fit(
     """
     train = require_fittable(data["train"], "training")
     recipe = recipe.normal()
-    task = Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes))
+    rows = tuple(tuple(int(n) for n in row) for row in data.counts("train"))
+    task = Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes), rows=rows)
     job = Job(
         train, task, training or Training(), seed, cache or NoCache(), checkpoints, machine or Machine(), on_epoch
     )

@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from ftt.cli.compose import Asked
+from ftt.cli.compose import spec_of
 from ftt.errors import FttError
 from ftt.experiments.sweep import Sweep, parse, read
 from ftt.methods.jtt import JTT
-from ftt.train import preset
 
 BASE = {"dataset": "digits", "backbone": "identity"}
 
@@ -64,10 +63,9 @@ def test_quoted_dotted_and_nested_names_are_the_same() -> None:
     ("p", "budget"), [(None, "cpu"), (0.0, "cpu"), (0.25, "cpu"), (1.0, "cpu"), (0.0, "paper"), (0.25, "paper")]
 )
 def test_keys_are_those_of_ftt_run(p: float | None, budget: str) -> None:
-    asked = Asked("dominoes", preset("ftt", p=p), None, budget, "dfr-original", 3)
-    wanted = asked.spec(["--core-noise", "0.2", "--batch-size", "32"])
     given = {"dataset": "dominoes", "recipe": "ftt", "budget": budget, "protocol": "dfr-original", "seed": 3}
     given |= {} if p is None else {"p": p}
+    wanted = spec_of(given, ["--core-noise", "0.2", "--batch-size", "32"])
     (spec,) = parse({"base": {**given, "data": {"core_noise": 0.2}, "train": {"batch_size": 32}}}).specs
     assert spec.key == wanted.key
 
@@ -98,7 +96,7 @@ def test_parameters_of_freezer_and_method_hold_for_every_p() -> None:
         ({"base": {**BASE, "budget": "gpu"}}, "there is no budget"),
         ({"base": {**BASE, "protocol": "mine"}}, "there is no protocol"),
         ({"base": {"recipe": "ftt"}}, "names no data set"),
-        ({"base": {**BASE, "recipe": 3}}, "recipe of a sweep is a name"),
+        ({"base": {**BASE, "recipe": 3}}, "recipe of a run is a name"),
         ({"base": {**BASE, "seed": "x"}}, "seed is no whole number"),
         ({"base": BASE, "grid": {"p": 0.5}}, "p of a grid needs a list"),
         ({"base": BASE, "grid": {"p": []}}, "p of a grid needs a list"),

@@ -38,19 +38,20 @@ def run(
     --core-noise 0.2 --spurious-noise 0 --epochs 6; --flags lists them.
     """
     from ftt import threads as pools
-    from ftt.cli.compose import Asked, by_dims
+    from ftt.cli.compose import by_dims, spec_of
     from ftt.cli.flags import rows
     from ftt.cli.screen import watched
     from ftt.data import Places
+    from ftt.experiments.compose import roles
     from ftt.store import Home
-    from ftt.train import preset
 
-    chosen = preset(recipe, p=p, freeze=freeze, method=method, join=join)
-    asked = Asked(dataset, chosen, backbone, budget, protocol, seed)
+    asked: dict[str, Any] = {"dataset": dataset, "recipe": recipe, "budget": budget, "protocol": protocol, "seed": seed}
+    parts = {"p": p, "freeze": freeze, "method": method, "join": join, "backbone": backbone}
+    asked |= {name: value for name, value in parts.items() if value is not None}
     if flags:
-        _print_flags(rows(asked.sources()))
+        _print_flags(rows(roles(asked)))
         return
-    specs = by_dims(asked.spec(context.args), probe_dims)
+    specs = by_dims(spec_of(asked, context.args), probe_dims)
     from ftt.experiments.runner import run as run_spec
     from ftt.train.machine import Machine
 

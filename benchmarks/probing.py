@@ -142,7 +142,7 @@ def compare(
             "ratio": per_loop / per_probe,
             "floor": None,
             "target": None,
-            "quality": f"{quality(X, y, plans, alone, theirs)}; the C of fit_together in"
+            "quality": f"{quality(X, y, plans, alone, theirs[: len(alone)])}; the C of fit_together in"
             f" {agree} of {min(len(alone), seeds)}",
         },
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from tests.contracts.small import small_data
 
 from ftt.backbones.identity import Identity
 from ftt.data.grouped import DatasetInfo, Fittable
@@ -10,7 +11,6 @@ from ftt.data.inputs import ArrayInputs
 from ftt.spec import Training
 from ftt.train import fit, preset
 from ftt.train.batches import Batches
-from tests.contracts.small import small_data
 
 DOMAINS = ("art", "photo", "sketch")
 

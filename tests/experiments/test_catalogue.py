@@ -174,6 +174,7 @@ def test_what_is_not_made_of_runs_still_has_a_page(name: str, tmp_path: Path) ->
     assert experiment.cells(ask) == []
     story = experiment.story(Board([]), ask, Places(tmp_path / "cache", None))
     assert story.findings
+    assert name == "fig3" or all("not counted" in finding for finding in story.findings)
     assert publish(experiment, ask, Board([]), story, tmp_path)[0].read_text().startswith("# ")
 
 

@@ -20,6 +20,10 @@ def counts_story(board: Board, ask: Ask, places: Places) -> Story:
     rows, findings = [], []
     for name, printed in PRINTED.items():
         data: Dataset = registry.DATASETS.build({"name": name, **SIZES.get(name, {})})  # type: ignore[assignment]
+        # Counting is no reason to fetch.
+        if not all(collection.found(places) for collection in data.collections()):
+            findings.append(f"{name}: not counted (not on this machine: ftt data get {name})")
+            continue
         try:
             loaded = data.load(places)
         except FttError as missing:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ftt.methods.irm import IRM
     from ftt.methods.jtt import JTT
     from ftt.metrics import GroupReport, group_report
-    from ftt.probe import DFRProbe
+    from ftt.probe import DFRProbe, fit_together
     from ftt.spec import Probing, Spec, Training
     from ftt.train import FreezeThenTrain, Recipe, fit
 
@@ -49,6 +49,7 @@ _HOMES = {
     "Spec": "ftt.spec",
     "Training": "ftt.spec",
     "fit": "ftt.train",
+    "fit_together": "ftt.probe",
     "group_report": "ftt.metrics",
     "load": "ftt.data",
 }
@@ -76,6 +77,7 @@ __all__ = [
     "Training",
     "__version__",
     "fit",
+    "fit_together",
     "group_report",
     "load",
 ]

@@ -22,6 +22,7 @@ from scipy.linalg import eigh
 from sklearn.decomposition import PCA
 
 from benchmarks.features import Features, Source
+from benchmarks.memory import peak
 from ftt.freeze.eigen import principal
 from ftt.freeze.moments import Moments
 
@@ -140,24 +141,16 @@ def _write(path: Path, n: int, d: int) -> None:
     target.flush()
 
 
-def _peak() -> float:
-    """Bytes this process has held at most."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return float(line.split()[1]) * 1024
-    raise RuntimeError("no VmHWM: peak memory is measured on Linux only")
-
-
 def _freeze_file(path: str, k: int) -> None:
     """The measured process: memory before, at the peak, CPU seconds, share of variance kept."""
-    before, clock = _peak(), time.process_time()
+    before, clock = peak(), time.process_time()
     n, d = np.load(path, mmap_mode="r").shape
     moments = Moments(d)
     for start in range(0, n, BATCH):
         # Opened anew for each batch: pages of a mapping that stays open count as memory of the process.
         moments.add(np.load(path, mmap_mode="r")[start : start + BATCH])
     _, variances, total = principal(moments, k)
-    print(before, _peak(), time.process_time() - clock, variances.sum() / total)
+    print(before, peak(), time.process_time() - clock, variances.sum() / total)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from benchmarks.memory import peak
 from ftt.data import Inputs, Places
 from ftt.data.decoded import image_inputs
 from ftt.data.images import ImageFiles
@@ -58,7 +58,7 @@ def measure(folder: Path, cache: Path, count: int) -> dict[str, float]:
         "wall": first[1] / wall,
         "anew": read_all(files)[0] / cpu,
         "same": float(same),
-        "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak": peak() / 1e6,
     }
 
 

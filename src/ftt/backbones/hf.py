@@ -35,6 +35,7 @@ class HuggingFace(Backbone):
         ensure_torchvision_imports()
         try:
             from transformers import AutoModel, AutoTokenizer
+            from transformers.utils.logging import disable_progress_bar
         except ImportError:
             raise FttError(
                 "text encoders need the extra [text]",
@@ -42,6 +43,7 @@ class HuggingFace(Backbone):
                 allowed="transformers installed",
                 hint="pip install 'freeze-then-train[text]'",
             ) from None
+        disable_progress_bar()  # type: ignore[no-untyped-call]  # Progress is shown by the house, in one way.
         name, self.max_tokens = _split_member(member)
         source = _locate(name)
         try:

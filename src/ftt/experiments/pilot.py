@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -15,7 +15,7 @@ from ftt import backbones
 from ftt.data import Dataset, Places
 from ftt.methods.base import Method
 from ftt.params import digest
-from ftt.spec import Spec
+from ftt.spec import Probing, Spec
 from ftt.train.network import build
 
 ROWS = 32
@@ -55,7 +55,10 @@ def pilot(spec: Spec, places: Places) -> Cost:
 
 
 def estimate(pending: Sequence[Spec], places: Places) -> float:
-    """Seconds of one worker for runs that have no result yet; at most, since what they share is counted once only."""
+    """Seconds of one worker for runs that have no result yet.
+
+    At most: features and trainings that earlier runs left in the store are not known here.
+    """
     costs: dict[str, Cost] = {}
     seen: set[str] = set()
     total = 0.0
@@ -68,7 +71,10 @@ def estimate(pending: Sequence[Spec], places: Places) -> float:
         if features not in seen:
             seen.add(features)
             total += cost.rows * cost.forward
-        if spec.method is not None:
+        # Runs that differ in their probing only share one training.
+        training = digest(replace(spec, probe=Probing()).describe())
+        if spec.method is not None and training not in seen:
+            seen.add(training)
             total += _images(spec, cost.train_rows) * cost.training + cost.rows * cost.forward
     return total
 

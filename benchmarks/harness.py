@@ -1,8 +1,8 @@
 """One table of every ratio: `python -m benchmarks.harness [--quick] [MODULE …]`.
 
 A benchmark is a module in this folder with `rows(quick) -> list[dict]`. Both arms of a ratio run in this process, on
-one thread, and are measured in CPU time. A full run writes `benchmarks/results.md`. Floors and targets are meant for
-the shapes of the full run: a quick run prints them and judges nothing.
+one thread, and are measured in CPU time. A full run writes `benchmarks/results.md`, one of some modules replaces their
+rows in it. Floors and targets are meant for the shapes of the full run: a quick run prints them and judges nothing.
 """
 
 from __future__ import annotations
@@ -117,6 +117,19 @@ def as_markdown(found: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def with_rows(page: str, found: Sequence[Row]) -> str:
+    """The written table with these rows in place of those of the same stages: some benchmarks were run again."""
+    again = {row["stage"] for row in found}
+    fresh = as_markdown(found).splitlines()
+    head, rows = fresh[: len(fresh) - len(found)], fresh[len(fresh) - len(found) :]
+    old = page.splitlines()[len(head) :]
+    kept = [(line.split(" | ")[0].removeprefix("| "), line) for line in old]
+    first = next((i for i, (stage, _) in enumerate(kept) if stage in again), len(kept))
+    before = [line for stage, line in kept[:first] if stage not in again]
+    after = [line for stage, line in kept[first:] if stage not in again]
+    return "\n".join([*head, *before, *rows, *after]) + "\n"
+
+
 def machine() -> str:
     """Processor and system, without the host's name."""
     model = platform.processor() or platform.machine()
@@ -140,8 +153,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     screen, notes = Console(width=None if sys.stdout.isatty() else 200), Console(stderr=True)
     found = list(collect(options.module or modules(), options.quick, notes))
     screen.print(as_table(found, options.quick))
-    if not options.quick and not options.module:
-        RESULTS.write_text(as_markdown(found), encoding="utf-8")
+    if not options.quick:
+        text = with_rows(RESULTS.read_text(), found) if options.module else as_markdown(found)
+        RESULTS.write_text(text, encoding="utf-8")
         notes.print(f"written to {RESULTS.name}")
     # A ratio below its floor is a result, told in the table; a stage without a ratio is a failure.
     return int(any(verdict(row, options.quick) == MISSED[0] for row in found))

@@ -6,13 +6,12 @@ import csv
 import io
 import json
 import statistics
-import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
-from ftt.cli import main
+from tests.cli.shell import Answer, Shell
 
 SWEEP = """
 name = "small"
@@ -27,26 +26,8 @@ seed = [0, 1]
 FAILING = "\n[[runs]]\ntrain.lr = 1e9\ntrain.epochs = 3\n"
 
 
-class Answer(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Shell:
-    """Calls the command line in this process, with a home of its own."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path) -> None:
-        self.monkeypatch, self.capsys, self.folder = monkeypatch, capsys, folder
-        monkeypatch.setenv("FTT_HOME", str(folder / "home"))
-
-    def __call__(self, *arguments: object) -> Answer:
-        self.monkeypatch.setattr(sys, "argv", ["ftt", *map(str, arguments)])
-        self.capsys.readouterr()
-        with pytest.raises(SystemExit) as end:
-            main()
-        out, err = self.capsys.readouterr()
-        return Answer(int(end.value.code or 0), out, err)
+class SweepShell(Shell):
+    """A shell that writes the sweep down before it runs it."""
 
     def sweep(self, text: str, *arguments: object) -> Answer:
         path = self.folder / "sweep.toml"
@@ -58,11 +39,11 @@ class Shell:
 
 
 @pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
-    return Shell(monkeypatch, capsys, tmp_path)
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> SweepShell:
+    return SweepShell(monkeypatch, capsys, tmp_path)
 
 
-def test_a_sweep_says_what_is_done_runs_the_rest_and_prints_what_varies(shell: Shell) -> None:
+def test_a_sweep_says_what_is_done_runs_the_rest_and_prints_what_varies(shell: SweepShell) -> None:
     first = shell.sweep(SWEEP)
     assert first.code == 0
     assert "small: 4 runs, 0 of them are in the store already" in first.err
@@ -76,7 +57,7 @@ def test_a_sweep_says_what_is_done_runs_the_rest_and_prints_what_varies(shell: S
     assert all(row["from_store"] and row["state"] == "done" for row in told["runs"])
 
 
-def test_a_failed_run_ends_in_exit_code_1_and_says_where_its_traceback_is(shell: Shell) -> None:
+def test_a_failed_run_ends_in_exit_code_1_and_says_where_its_traceback_is(shell: SweepShell) -> None:
     answer = shell.sweep(SWEEP + FAILING)
     assert answer.code == 1
     assert "diverged" in answer.out
@@ -86,14 +67,14 @@ def test_a_failed_run_ends_in_exit_code_1_and_says_where_its_traceback_is(shell:
     assert states["counts"] == {"done": 4, "failed": 1}
 
 
-def test_status_of_a_sweep_counts_what_was_never_begun(shell: Shell) -> None:
+def test_status_of_a_sweep_counts_what_was_never_begun(shell: SweepShell) -> None:
     shell.sweep(SWEEP)
     (shell.folder / "more.toml").write_text(SWEEP.replace("[0, 1]", "[0, 1, 2]"))
     assert shell.json("status", shell.folder / "more.toml")["counts"] == {"done": 4, "pending": 2}
     assert shell.json("status")["counts"] == {"done": 4}
 
 
-def test_a_slip_in_the_file_or_the_call_exits_2_before_anything_runs(shell: Shell) -> None:
+def test_a_slip_in_the_file_or_the_call_exits_2_before_anything_runs(shell: SweepShell) -> None:
     slip = shell.sweep(SWEEP.replace("train.epochs", "train.epoch"))
     assert slip.code == 2
     assert "did you mean 'train.epochs'" in slip.err
@@ -101,10 +82,10 @@ def test_a_slip_in_the_file_or_the_call_exits_2_before_anything_runs(shell: Shel
     nowhere = shell.sweep(SWEEP, "--on", "mars")
     assert nowhere.code == 2
     assert "local, ray" in nowhere.err
-    assert not (shell.folder / "home" / "runs").exists()
+    assert not (shell.folder / "FTT_HOME" / "runs").exists()
 
 
-def test_results_are_chosen_grouped_and_written_in_every_format(shell: Shell) -> None:
+def test_results_are_chosen_grouped_and_written_in_every_format(shell: SweepShell) -> None:
     runs = json.loads(shell.sweep(SWEEP, "--json").out)["runs"]
     every = shell.json("results")
     assert len(every["rows"]) == 4
@@ -139,7 +120,7 @@ def test_results_are_chosen_grouped_and_written_in_every_format(shell: Shell) ->
     ],
 )
 def test_a_question_that_cannot_be_answered_exits_2(
-    shell: Shell, arguments: tuple[str, ...], words: tuple[str, ...]
+    shell: SweepShell, arguments: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     shell.sweep(SWEEP.replace("seed = [0, 1]", "seed = [0]"))
     answer = shell("results", *arguments)
@@ -149,7 +130,7 @@ def test_a_question_that_cannot_be_answered_exits_2(
         assert word in answer.err
 
 
-def test_results_of_an_empty_home_say_what_to_do(shell: Shell) -> None:
+def test_results_of_an_empty_home_say_what_to_do(shell: SweepShell) -> None:
     answer = shell("results")
     assert answer.code == 2
     assert "ftt sweep" in answer.err

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ftt import threads
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.launch import Resources, launch
 from ftt.methods.erm import ERM
@@ -35,7 +35,7 @@ def seconds(runs: list[Spec], workers: int, folder: Path) -> tuple[float, float]
     """Wall and CPU time of a sweep in an empty home, start of the workers included."""
     start, before = time.perf_counter(), os.times()
     resources = Resources(workers=workers, threads=1)
-    outcomes = launch(runs, Home(folder / str(workers)), Places.from_environment(), resources=resources)
+    outcomes = launch(runs, Home(folder / str(workers)), Roots.from_environment(), resources=resources)
     if failed := [outcome.error for outcome in outcomes if outcome.error]:
         raise RuntimeError(failed[0])
     after = os.times()

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from benchmarks.memory import peak
-from ftt.data import Inputs, Places
+from ftt.data import Inputs, Roots
 from ftt.data.decoded import image_inputs
 from ftt.data.images import ImageFiles
 
@@ -48,11 +48,11 @@ def read_all(inputs: Inputs) -> tuple[float, float]:
 def measure(folder: Path, cache: Path, count: int) -> dict[str, float]:
     """Epochs of `count` images in this process: ratios of CPU and wall, whether pixels agree, and peak memory in MB."""
     paths = [folder / f"{number}.jpg" for number in range(count)]
-    first = read_all(image_inputs(paths, SIZE, Places(cache, None)))
-    later = [read_all(image_inputs(paths, SIZE, Places(cache, None))) for _ in range(3)]
+    first = read_all(image_inputs(paths, SIZE, Roots(cache, None)))
+    later = [read_all(image_inputs(paths, SIZE, Roots(cache, None))) for _ in range(3)]
     cpu, wall = (statistics.median(times) for times in zip(*later, strict=True))
     files, some = ImageFiles(paths, SIZE), np.arange(0, count, 97)
-    same = np.array_equal(files.read(some), image_inputs(paths, SIZE, Places(cache, None)).read(some))
+    same = np.array_equal(files.read(some), image_inputs(paths, SIZE, Roots(cache, None)).read(some))
     return {
         "cpu": first[0] / cpu,
         "wall": first[1] / wall,

@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from ftt.arrays import IntArray
 from ftt.data.grouped import DatasetInfo, HeldOut, Split
 from ftt.errors import FttError
 from ftt.params import Json
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

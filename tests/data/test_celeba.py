@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from tests.data.layouts import celeba_names, grouped_rows, kept_by_hand, write_celeba, write_celeba_lists
 
-from ftt.data import GroupedData, Places
+from ftt.data import GroupedData, Roots
 from ftt.data.celeba import CelebA, read_lists, read_metadata, subsample
 from ftt.data.published import CELEBA, CELEBA_WHOLE, Rows, UnexpectedCountsWarning
 from ftt.errors import FttError
@@ -19,22 +19,22 @@ RATES = (0.0, 0.02, 0.04, 0.06, 0.08, 0.10)
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Places:
+def roots(tmp_path_factory: pytest.TempPathFactory) -> Roots:
     folder = tmp_path_factory.mktemp("placed")
     write_celeba(folder / "celeba")
-    return Places(folder / "cache", folder)
+    return Roots(folder / "cache", folder)
 
 
 @pytest.fixture(scope="module")
-def data(places: Places) -> GroupedData:
+def data(roots: Roots) -> GroupedData:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnexpectedCountsWarning)
-        return CelebA(core_noise=0.1).load(places)
+        return CelebA(core_noise=0.1).load(roots)
 
 
 @pytest.fixture(scope="module")
-def rows(places: Places) -> Rows:
-    return CelebA().rows(places)[0]
+def rows(roots: Roots) -> Rows:
+    return CelebA().rows(roots)[0]
 
 
 def spurious(rows: Rows, part: str, flipped: npt.NDArray[np.bool_]) -> float:
@@ -80,8 +80,8 @@ def test_the_released_policy_lets_the_spurious_noise_of_val_drift(rows: Rows) ->
     assert spurious(rows, "train", released) == pytest.approx(spurious(rows, "train", none), abs=2e-5)
 
 
-def test_all_rows_can_be_kept(places: Places) -> None:
-    assert CelebA(subsample=False).rows(places)[0].counts() == CELEBA_WHOLE
+def test_all_rows_can_be_kept(roots: Roots) -> None:
+    assert CelebA(subsample=False).rows(roots)[0].counts() == CELEBA_WHOLE
 
 
 @pytest.mark.parametrize("form", ["txt", "csv", "metadata"])

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.layouts import write_domains
 
-from ftt.data import GroupedData, Places
+from ftt.data import GroupedData, Roots
 from ftt.data.domains import PACS, VLCS, Domains, OfficeHome, share_of
 from ftt.data.published import UnexpectedCountsWarning
 from ftt.errors import FttError
@@ -38,7 +38,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def read(root: Path, chosen: Domains) -> GroupedData:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnexpectedCountsWarning)
-        return chosen.load(Places(root / "cache", root))
+        return chosen.load(Roots(root / "cache", root))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -112,7 +112,7 @@ def test_an_unknown_domain_is_refused_with_those_there_are() -> None:
 @pytest.mark.parametrize("real", ["Real World", "RealWorld", "real_world", "Real"])
 def test_office_home_is_found_under_its_names(folder: str, real: str, tmp_path: Path) -> None:
     write_domains(tmp_path / folder, OfficeHome, folders={"Real World": real}, divide=SMALLER)
-    data = OfficeHome(hold_out=0.0).load(Places(tmp_path / "cache", tmp_path))
+    data = OfficeHome(hold_out=0.0).load(Roots(tmp_path / "cache", tmp_path))
     assert data.counts("val").sum() + data.counts("test").sum() == 4357 // SMALLER
 
 
@@ -123,7 +123,7 @@ ORIGINAL = {"Caltech101": "CALTECH", "LabelMe": "LABELME", "SUN09": "SUN", "VOC2
 @pytest.mark.parametrize("parts", [("full", "test"), ("train", "crossval", "test"), ("train", "test")])
 def test_vlcs_is_read_in_its_original_layout(parts: tuple[str, ...], tmp_path: Path) -> None:
     write_domains(tmp_path / "VLCS", VLCS, folders=ORIGINAL, parts=parts, numbered=True, divide=SMALLER)
-    data = VLCS(hold_out=0.0).load(Places(tmp_path / "cache", tmp_path))
+    data = VLCS(hold_out=0.0).load(Roots(tmp_path / "cache", tmp_path))
     totals = np.asarray(sum(data.counts(part) for part in ("train", "val", "test")))
     assert totals.sum(axis=0).tolist() == [domain.images // SMALLER for domain in VLCS.domains]
     assert (totals > 0).all()
@@ -138,7 +138,7 @@ def test_what_vlcs_holds_twice_is_counted_once(tmp_path: Path) -> None:
                 copy = tmp_path / "VLCS" / domain / ("crossval" if number % 4 == 0 else "train") / child.name
                 copy.mkdir(parents=True, exist_ok=True)
                 os.link(image, copy / image.name)
-    data = VLCS(hold_out=0.0).load(Places(tmp_path / "cache", tmp_path))
+    data = VLCS(hold_out=0.0).load(Roots(tmp_path / "cache", tmp_path))
     assert len(data) == sum(domain.images // SMALLER for domain in VLCS.domains)
 
 
@@ -148,26 +148,26 @@ def test_files_that_are_no_images_and_hidden_folders_are_passed_over(tmp_path: P
     (tmp_path / "pacs" / "photo" / "dog" / "Thumbs.db").write_bytes(b"x")
     (tmp_path / "pacs" / "photo" / "dog" / "._pic.jpg").write_bytes(b"x")
     (tmp_path / "pacs" / "photo" / ".cache").mkdir()
-    data = PACS(hold_out=0.0).load(Places(tmp_path / "cache", tmp_path))
+    data = PACS(hold_out=0.0).load(Roots(tmp_path / "cache", tmp_path))
     assert len(data) == sum(domain.images // SMALLER for domain in PACS.domains)
 
 
 @pytest.mark.filterwarnings("ignore::ftt.data.published.UnexpectedCountsWarning")
 def test_a_missing_domain_and_an_unknown_class_are_named(tmp_path: Path) -> None:
-    places = Places(tmp_path / "cache", tmp_path)
+    roots = Roots(tmp_path / "cache", tmp_path)
     write_domains(tmp_path / "pacs", PACS, divide=SMALLER)
     (tmp_path / "pacs" / "photo" / "cat").mkdir()
     with pytest.raises(FttError, match="cat"):
-        PACS().load(places)
+        PACS().load(roots)
     (tmp_path / "pacs" / "photo").rename(tmp_path / "elsewhere")
     with pytest.raises(FttError, match="the domain 'photo' of 'pacs' is missing"):
-        PACS().load(places)
+        PACS().load(roots)
 
 
 def test_other_counts_are_a_warning_that_names_the_domain(tmp_path: Path) -> None:
     write_domains(tmp_path / "pacs", PACS, divide=SMALLER)
     with pytest.warns(UnexpectedCountsWarning, match="cartoon"):
-        PACS().load(Places(tmp_path / "cache", tmp_path))
+        PACS().load(Roots(tmp_path / "cache", tmp_path))
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=200), st.floats(0, 1), st.integers(0, 9))
@@ -208,7 +208,7 @@ needs_pacs = pytest.mark.skipif(not REAL.is_dir(), reason="PACS is not in FTT_DA
 def test_the_real_pacs_has_its_published_counts(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UnexpectedCountsWarning)
-        data = PACS(hold_out=0.0).load(Places(tmp_path, REAL.parent))
+        data = PACS(hold_out=0.0).load(Roots(tmp_path, REAL.parent))
     totals = np.asarray(sum(data.counts(part) for part in ("train", "val", "test")))
     assert totals.sum(axis=0).tolist() == [2048, 2344, 1670, 3929]
     assert (totals > 0).all()

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from ftt.data import ArrayInputs, GroupedData, Places, cifar_mnist, dominoes
+from ftt.data import ArrayInputs, GroupedData, Roots, cifar_mnist, dominoes
 from ftt.data.cifar_mnist import load_cifar10, load_mnist, parse_idx
 from ftt.data.dominoes import Dominoes, stack
 from ftt.data.fetch import Bundle, Collection, RemoteFile, sha256_of
@@ -144,8 +144,8 @@ def tiny() -> Tiny:
     return draw()
 
 
-def places_in(tmp_path: Path) -> Places:
-    return Places(cache=tmp_path / "cache", data=tmp_path / "placed")
+def places_in(tmp_path: Path) -> Roots:
+    return Roots(cache=tmp_path / "cache", data=tmp_path / "placed")
 
 
 @pytest.mark.parametrize("official", [False, True], ids=["npm", "official"])
@@ -262,19 +262,19 @@ def test_more_images_than_there_are_is_refused_with_the_number(
         Dominoes(train_size=60, val_size=40).load(places_in(tmp_path))
 
 
-def real_places() -> Places:
+def real_places() -> Roots:
     """Where the real archives are; skips where they are not, since a test fetches nothing."""
-    places = Places.from_environment()
-    missing = [part.name for part in Dominoes.collections() if not part.found(places)]
+    roots = Roots.from_environment()
+    missing = [part.name for part in Dominoes.collections() if not part.found(roots)]
     if missing:
-        pytest.skip(f"{' and '.join(missing)} not in {places.cache} or FTT_DATA: ftt data get dominoes")
-    return places
+        pytest.skip(f"{' and '.join(missing)} not in {roots.cache} or FTT_DATA: ftt data get dominoes")
+    return roots
 
 
 @pytest.mark.data
 def test_real_archives_hold_what_was_published() -> None:
-    places = real_places()
-    cifar, mnist = load_cifar10(places), load_mnist(places)
+    roots = real_places()
+    cifar, mnist = load_cifar10(roots), load_mnist(roots)
     assert np.bincount(cifar["train_labels"]).tolist() == [5000] * 10
     assert np.bincount(cifar["test_labels"]).tolist() == [1000] * 10
     assert cifar["train_images"].shape == (50000, 32, 32, 3)
@@ -285,8 +285,8 @@ def test_real_archives_hold_what_was_published() -> None:
 
 @pytest.mark.data
 def test_real_construction_is_exact_and_disjoint() -> None:
-    places = real_places()
-    data = Dominoes(core_noise=0.2, spurious_noise=0.1).load(places)
+    roots = real_places()
+    data = Dominoes(core_noise=0.2, spurious_noise=0.1).load(roots)
     assert {name: int((data.split == name).sum()) for name in ("train", "val", "test")} == {
         "train": 7000,
         "val": 3000,

@@ -13,7 +13,7 @@ from threading import Thread
 
 import pytest
 
-from ftt.data import Places, fetch
+from ftt.data import Roots, fetch
 from ftt.data.fetch import Bundle, Collection, RemoteFile, unpack
 from ftt.errors import FttError
 
@@ -62,8 +62,8 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(cache=tmp_path / "cache", data=tmp_path / "placed")
+def roots(tmp_path: Path) -> Roots:
+    return Roots(cache=tmp_path / "cache", data=tmp_path / "placed")
 
 
 def put(folder: Path, content: bytes) -> Path:
@@ -77,26 +77,26 @@ def everything_below(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
 
 
-def test_whole_file_is_fetched_verified_and_found_in_the_cache_afterwards(places: Places) -> None:
+def test_whole_file_is_fetched_verified_and_found_in_the_cache_afterwards(roots: Roots) -> None:
     with serving(CONTENT) as address:
-        path = collection(address).obtain(places)["file.bin"]
-    assert path == places.cache / "things" / "file.bin"
+        path = collection(address).obtain(roots)["file.bin"]
+    assert path == roots.cache / "things" / "file.bin"
     assert path.read_bytes() == CONTENT
-    assert collection(NOWHERE).found(places)
-    assert collection(NOWHERE).obtain(places)["file.bin"] == path
-    assert everything_below(places.cache) == ["file.bin"]
+    assert collection(NOWHERE).found(roots)
+    assert collection(NOWHERE).obtain(roots)["file.bin"] == path
+    assert everything_below(roots.cache) == ["file.bin"]
 
 
 @pytest.mark.parametrize("chunked", [False, True], ids=["length known", "chunked"])
 def test_connection_that_is_cut_never_gives_the_file_its_name_and_the_next_source_is_tried(
-    places: Places, chunked: bool
+    roots: Roots, chunked: bool
 ) -> None:
     with serving(CONTENT, cut_after=1000, chunked=chunked) as broken:
         with pytest.raises(FttError, match="no source could be reached"):
-            collection(broken).obtain(places)
-        assert set(everything_below(places.cache)) <= {"file.bin.part", "file.bin.part.from"}
+            collection(broken).obtain(roots)
+        assert set(everything_below(roots.cache)) <= {"file.bin.part", "file.bin.part.from"}
         with serving(CONTENT) as whole:
-            assert collection(broken, whole).obtain(places)["file.bin"].read_bytes() == CONTENT
+            assert collection(broken, whole).obtain(roots)["file.bin"].read_bytes() == CONTENT
 
 
 class Ranges:
@@ -147,19 +147,19 @@ class Ranges:
             server.server_close()
 
 
-def test_connection_that_breaks_is_gone_on_with_and_no_byte_is_fetched_twice(places: Places) -> None:
+def test_connection_that_breaks_is_gone_on_with_and_no_byte_is_fetched_twice(roots: Roots) -> None:
     server = Ranges(CONTENT, cut=len(CONTENT) // 3 + 1)
     with server.running() as address:
-        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+        assert collection(address).obtain(roots)["file.bin"].read_bytes() == CONTENT
     third = len(CONTENT) // 3 + 1
     assert server.asked == [(None, None), (f"bytes={third}-", '"one"'), (f"bytes={2 * third}-", '"one"')]
     assert server.sent == len(CONTENT)
-    assert everything_below(places.cache) == ["file.bin"]
+    assert everything_below(roots.cache) == ["file.bin"]
 
 
-def begun(places: Places, part: bytes, note: str = "") -> Path:
+def begun(roots: Roots, part: bytes, note: str = "") -> Path:
     """The part that an earlier call left behind."""
-    folder = places.cache / "things"
+    folder = roots.cache / "things"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "file.bin.part").write_bytes(part)
     if note:
@@ -167,112 +167,112 @@ def begun(places: Places, part: bytes, note: str = "") -> Path:
     return folder / "file.bin.part"
 
 
-def test_part_of_an_earlier_call_is_gone_on_with(places: Places) -> None:
+def test_part_of_an_earlier_call_is_gone_on_with(roots: Roots) -> None:
     with serving(CONTENT, cut_after=1000) as broken, pytest.raises(FttError, match="ended after 1000 of"):
-        collection(broken).obtain(places)
+        collection(broken).obtain(roots)
     server = Ranges(CONTENT)
     with server.running() as address:
-        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+        assert collection(address).obtain(roots)["file.bin"].read_bytes() == CONTENT
     # Another address, so its tag of the file is not known: the checksum decides.
     assert server.asked == [("bytes=1000-", None)]
     assert server.sent == len(CONTENT) - 1000
 
 
-def test_server_that_ignores_ranges_sends_the_whole_file_again(places: Places) -> None:
-    begun(places, CONTENT[:1000])
+def test_server_that_ignores_ranges_sends_the_whole_file_again(roots: Roots) -> None:
+    begun(roots, CONTENT[:1000])
     with serving(CONTENT) as address:
-        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
-    assert everything_below(places.cache) == ["file.bin"]
+        assert collection(address).obtain(roots)["file.bin"].read_bytes() == CONTENT
+    assert everything_below(roots.cache) == ["file.bin"]
 
 
-def test_file_that_changed_between_two_connections_is_fetched_from_the_beginning(places: Places) -> None:
+def test_file_that_changed_between_two_connections_is_fetched_from_the_beginning(roots: Roots) -> None:
     server = Ranges(CONTENT, tag='"two"')
     with server.running() as address:
-        begun(places, b"x" * 1000, f'{{"source": "{address}", "same": "\\"one\\""}}')
-        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+        begun(roots, b"x" * 1000, f'{{"source": "{address}", "same": "\\"one\\""}}')
+        assert collection(address).obtain(roots)["file.bin"].read_bytes() == CONTENT
     assert server.asked == [("bytes=1000-", '"one"')]
     assert server.sent == len(CONTENT)
 
 
 @pytest.mark.parametrize("part", [b"x" * 1000, CONTENT + b"x", b"x" * len(CONTENT)], ids=["begin", "longer", "all"])
-def test_damaged_part_is_thrown_away(places: Places, part: bytes) -> None:
-    begun(places, part)
+def test_damaged_part_is_thrown_away(roots: Roots, part: bytes) -> None:
+    begun(roots, part)
     server = Ranges(CONTENT, tag=None)
     with server.running() as address:
-        assert collection(address).obtain(places)["file.bin"].read_bytes() == CONTENT
+        assert collection(address).obtain(roots)["file.bin"].read_bytes() == CONTENT
     assert server.asked[-1] == (None, None)
 
 
-def test_part_that_is_whole_needs_no_server(places: Places) -> None:
-    begun(places, CONTENT)
-    assert collection(NOWHERE).obtain(places)["file.bin"].read_bytes() == CONTENT
-    assert everything_below(places.cache) == ["file.bin"]
+def test_part_that_is_whole_needs_no_server(roots: Roots) -> None:
+    begun(roots, CONTENT)
+    assert collection(NOWHERE).obtain(roots)["file.bin"].read_bytes() == CONTENT
+    assert everything_below(roots.cache) == ["file.bin"]
 
 
-def test_part_is_gone_on_with_at_the_next_source_of_the_same_file(places: Places) -> None:
+def test_part_is_gone_on_with_at_the_next_source_of_the_same_file(roots: Roots) -> None:
     second = Ranges(CONTENT)
     with serving(CONTENT, cut_after=1000) as broken, second.running() as address:
         file = RemoteFile("file.bin", SHA256, (NOWHERE, broken, address))
-        path = Collection("things", (Bundle((file,)),)).obtain(places)["file.bin"]
+        path = Collection("things", (Bundle((file,)),)).obtain(roots)["file.bin"]
     assert path.read_bytes() == CONTENT
     assert second.asked == [("bytes=1000-", None)]
 
 
-def test_pieced_file_with_a_wrong_checksum_is_refused_and_not_kept(places: Places) -> None:
-    begun(places, b"x" * 100)
+def test_pieced_file_with_a_wrong_checksum_is_refused_and_not_kept(roots: Roots) -> None:
+    begun(roots, b"x" * 100)
     with Ranges(b"something else" * 100).running() as address, pytest.raises(FttError, match="damaged or tampered"):
-        collection(address).obtain(places)
-    assert everything_below(places.cache) == []
+        collection(address).obtain(roots)
+    assert everything_below(roots.cache) == []
 
 
-def test_when_no_source_answers_every_reason_is_told(places: Places) -> None:
+def test_when_no_source_answers_every_reason_is_told(roots: Roots) -> None:
     file = RemoteFile("file.bin", SHA256, (NOWHERE, "http://127.0.0.1:10/"))
     with pytest.raises(FttError, match=r"127\.0\.0\.1:9.*127\.0\.0\.1:10"):
-        Collection("things", (Bundle((file,)),)).obtain(places)
+        Collection("things", (Bundle((file,)),)).obtain(roots)
 
 
-def test_your_folder_comes_before_the_cache_and_the_cache_before_fetching(places: Places) -> None:
-    assert places.data is not None
-    cached = put(places.cache / "things", CONTENT)
-    assert collection(NOWHERE).obtain(places)["file.bin"] == cached
-    placed = put(places.data / "things", CONTENT)
-    assert collection(NOWHERE).obtain(places)["file.bin"] == placed
+def test_your_folder_comes_before_the_cache_and_the_cache_before_fetching(roots: Roots) -> None:
+    assert roots.data is not None
+    cached = put(roots.cache / "things", CONTENT)
+    assert collection(NOWHERE).obtain(roots)["file.bin"] == cached
+    placed = put(roots.data / "things", CONTENT)
+    assert collection(NOWHERE).obtain(roots)["file.bin"] == placed
 
 
-def test_second_bundle_on_this_machine_comes_before_fetching_the_first(places: Places) -> None:
-    put(places.cache / "things", CONTENT)
+def test_second_bundle_on_this_machine_comes_before_fetching_the_first(roots: Roots) -> None:
+    put(roots.cache / "things", CONTENT)
     first = RemoteFile("other.bin", SHA256, NOWHERE)
     here = Collection("things", (Bundle((first,)), *collection(NOWHERE).bundles))
-    assert list(here.obtain(places)) == ["file.bin"]
+    assert list(here.obtain(roots)) == ["file.bin"]
 
 
 @pytest.mark.parametrize("where", ["placed", "cache"])
-def test_file_with_a_wrong_checksum_is_refused_with_its_path(places: Places, where: str) -> None:
-    assert places.data is not None
-    path = put((places.data if where == "placed" else places.cache) / "things", b"tampered")
+def test_file_with_a_wrong_checksum_is_refused_with_its_path(roots: Roots, where: str) -> None:
+    assert roots.data is not None
+    path = put((roots.data if where == "placed" else roots.cache) / "things", b"tampered")
     with pytest.raises(FttError, match="damaged or tampered") as caught:
-        collection(NOWHERE).obtain(places)
+        collection(NOWHERE).obtain(roots)
     assert str(path) in str(caught.value)
     assert SHA256 in str(caught.value)
 
 
-def test_wrong_file_from_a_source_is_refused_by_its_address_and_not_kept(places: Places) -> None:
+def test_wrong_file_from_a_source_is_refused_by_its_address_and_not_kept(roots: Roots) -> None:
     with serving(b"something else") as address, pytest.raises(FttError, match="damaged or tampered") as caught:
-        collection(address).obtain(places)
+        collection(address).obtain(roots)
     assert address in str(caught.value)
-    assert everything_below(places.cache) == []
+    assert everything_below(roots.cache) == []
 
 
-def test_missing_npm_means_the_next_source(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_npm_means_the_next_source(roots: Roots, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda _: None)
     with serving(CONTENT) as address:
-        assert collection("npm:things@1.0.0", address).obtain(places)["file.bin"].read_bytes() == CONTENT
+        assert collection("npm:things@1.0.0", address).obtain(roots)["file.bin"].read_bytes() == CONTENT
     with pytest.raises(FttError, match="npm is not installed"):
-        collection("npm:things@1.0.0").obtain(Places(places.cache / "other", None))
+        collection("npm:things@1.0.0").obtain(Roots(roots.cache / "other", None))
 
 
 def test_npm_that_packs_the_file_is_used_and_one_that_fails_means_the_next_source(
-    places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    roots: Roots, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     npm = tmp_path / "bin" / "npm"
     npm.parent.mkdir()
@@ -280,31 +280,31 @@ def test_npm_that_packs_the_file_is_used_and_one_that_fails_means_the_next_sourc
     monkeypatch.setattr("shutil.which", lambda _: str(npm))
     npm.write_text(f"#!/bin/sh\ncp {tmp_path}/published file.bin\n")
     npm.chmod(0o755)
-    assert collection("npm:things@1.0.0").obtain(places)["file.bin"].read_bytes() == CONTENT
+    assert collection("npm:things@1.0.0").obtain(roots)["file.bin"].read_bytes() == CONTENT
     npm.write_text("#!/bin/sh\necho 'npm error code E404' >&2\necho 'npm error see the log' >&2\nexit 1\n")
-    other = Places(tmp_path / "other", None)
+    other = Roots(tmp_path / "other", None)
     with pytest.raises(FttError, match="E404"):
         collection("npm:things@1.0.0").obtain(other)
     with serving(CONTENT) as address:
         assert collection("npm:things@1.0.0", address).obtain(other)["file.bin"].is_file()
 
 
-def test_nothing_reachable_names_the_files_the_folders_and_the_command(places: Places) -> None:
+def test_nothing_reachable_names_the_files_the_folders_and_the_command(roots: Roots) -> None:
     both = Collection("things", collection(NOWHERE).bundles, dataset="dominoes")
     with pytest.raises(FttError) as caught:
-        both.obtain(places)
+        both.obtain(roots)
     text = str(caught.value)
-    for part in ("file.bin", str(places.cache / "things"), str(places.data), "ftt data get dominoes", "127.0.0.1:9"):
+    for part in ("file.bin", str(roots.cache / "things"), str(roots.data), "ftt data get dominoes", "127.0.0.1:9"):
         assert part in text
 
 
-def test_offline_asks_nobody(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_asks_nobody(roots: Roots, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise AssertionError("a source was asked")
 
     monkeypatch.setattr(fetch, "_download", refuse)
     with pytest.raises(FttError, match="not on this machine"):
-        collection(NOWHERE).obtain(places, offline=True)
+        collection(NOWHERE).obtain(roots, offline=True)
 
 
 def test_the_command_of_the_published_collections_is_a_data_set_that_needs_them() -> None:

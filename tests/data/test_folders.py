@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.data.folders import Folder
 from ftt.errors import FttError
 from ftt.progress import Silent, shown_on
@@ -44,14 +44,14 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(tmp_path / "cache", None)
+def roots(tmp_path: Path) -> Roots:
+    return Roots(tmp_path / "cache", None)
 
 
-def test_folders_of_split_label_attribute_are_recognised(root: Path, places: Places) -> None:
+def test_folders_of_split_label_attribute_are_recognised(root: Path, roots: Roots) -> None:
     heard = Heard()
     with shown_on(heard):
-        data = Folder(path=str(root), size=16).load(places)
+        data = Folder(path=str(root), size=16).load(roots)
     assert any("36 images in folders of <split>/<label>/<attribute>" in line for line in heard.lines)
     assert (data.info.classes, data.info.attributes) == (("camel", "cow"), ("grass", "sand"))
     assert [data.counts(name).tolist() for name in ("train", "val", "test")] == [[[3, 3], [3, 3]]] * 3
@@ -63,27 +63,27 @@ def test_folders_of_split_label_attribute_are_recognised(root: Path, places: Pla
         assert data.inputs.read(np.array([row]))[0, 0, 0, 0] == int(file.removesuffix(".png"))
 
 
-def test_without_folders_of_splits_these_are_made(root: Path, places: Places) -> None:
+def test_without_folders_of_splits_these_are_made(root: Path, roots: Roots) -> None:
     heard = Heard()
     with shown_on(heard):
-        data = Folder(path=str(root / "train"), size=16).load(places)
+        data = Folder(path=str(root / "train"), size=16).load(roots)
     assert any("folders of <label>/<attribute>" in line for line in heard.lines)
     assert any("train 4, val 4, test 4" in line for line in heard.lines)
     assert data.counts("val").tolist() == [[1, 1], [1, 1]]
 
 
-def test_files_that_are_no_images_and_hidden_ones_are_passed_over(root: Path, places: Places) -> None:
+def test_files_that_are_no_images_and_hidden_ones_are_passed_over(root: Path, roots: Roots) -> None:
     (root / "train" / "notes.txt").write_text("hello")
     put(root / "train" / ".trash" / "sand" / "x.png")
     put(root / "train" / "cow" / "sand" / ".hidden.png")
-    assert len(Folder(path=str(root), size=16).load(places)) == 36
+    assert len(Folder(path=str(root), size=16).load(roots)) == 36
 
 
-def test_broken_image_is_left_out_with_its_label(root: Path, places: Places) -> None:
+def test_broken_image_is_left_out_with_its_label(root: Path, roots: Roots) -> None:
     (root / "train" / "cow" / "grass" / "0.png").write_bytes(b"")
     with pytest.raises(FttError, match=r"0\.png \(the file is empty\)"):
-        Folder(path=str(root), size=16).load(places).inputs.read(np.arange(1))
-    data = Folder(path=str(root), size=16, skip_broken=True).load(places)
+        Folder(path=str(root), size=16).load(roots).inputs.read(np.arange(1))
+    data = Folder(path=str(root), size=16, skip_broken=True).load(roots)
     assert data.counts("train").tolist() == [[3, 3], [2, 3]]
     assert data.ids is not None
     assert "train/cow/grass/0.png" not in data.ids
@@ -99,37 +99,37 @@ def test_broken_image_is_left_out_with_its_label(root: Path, places: Places) -> 
         ("holdout/cow/sand/stray.png", "others: holdout"),
     ],
 )
-def test_image_in_another_place_is_refused_by_name(odd: str, words: str, root: Path, places: Places) -> None:
+def test_image_in_another_place_is_refused_by_name(odd: str, words: str, root: Path, roots: Roots) -> None:
     put(root / odd)
     with pytest.raises(FttError) as caught:
-        Folder(path=str(root)).load(places)
+        Folder(path=str(root)).load(roots)
     assert words in str(caught.value)
     assert "<label>/<attribute>/<image>" in str(caught.value)
 
 
-def test_missing_level_of_the_attribute_is_told(root: Path, places: Places, tmp_path: Path) -> None:
+def test_missing_level_of_the_attribute_is_told(root: Path, roots: Roots, tmp_path: Path) -> None:
     for label in ("cow", "camel"):
         put(tmp_path / "flat" / label / "x.png")
     with pytest.raises(FttError, match="a level is missing"):
-        Folder(path=str(tmp_path / "flat")).load(places)
+        Folder(path=str(tmp_path / "flat")).load(roots)
 
 
-def test_folder_that_is_empty_missing_or_a_link_is_refused(root: Path, places: Places, tmp_path: Path) -> None:
+def test_folder_that_is_empty_missing_or_a_link_is_refused(root: Path, roots: Roots, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FttError, match="no images"):
-        Folder(path=str(tmp_path / "empty")).load(places)
+        Folder(path=str(tmp_path / "empty")).load(roots)
     with pytest.raises(FttError, match="no such folder"):
-        Folder(path=str(tmp_path / "nothing")).load(places)
+        Folder(path=str(tmp_path / "nothing")).load(roots)
     (root / "test").symlink_to(root / "train")
     with pytest.raises(FttError, match="a folder is a link"):
-        Folder(path=str(root)).load(places)
+        Folder(path=str(root)).load(roots)
 
 
-def test_one_attribute_value_is_refused(places: Places, tmp_path: Path) -> None:
+def test_one_attribute_value_is_refused(roots: Roots, tmp_path: Path) -> None:
     for label in ("cow", "camel"):
         put(tmp_path / "one" / label / "grass" / "x.png")
     with pytest.raises(FttError, match="one value only"):
-        Folder(path=str(tmp_path / "one")).load(places)
+        Folder(path=str(tmp_path / "one")).load(roots)
 
 
 def test_identity_is_that_of_the_files_not_of_the_place(root: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.data.hub import Hub, HubImages
 from ftt.errors import FttError
 
@@ -24,8 +24,8 @@ def _quiet_and_offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    return Places(tmp_path / "cache", None)
+def roots(tmp_path: Path) -> Roots:
+    return Roots(tmp_path / "cache", None)
 
 
 def columns(n: int = 24) -> dict[str, Any]:
@@ -53,20 +53,20 @@ def saved(dataset: Any, folder: Path) -> Hub:
     return Hub(path=str(folder), size=16)
 
 
-def test_splits_of_a_dict_are_ours_and_class_names_stay_names(places: Places, tmp_path: Path) -> None:
+def test_splits_of_a_dict_are_ours_and_class_names_stay_names(roots: Roots, tmp_path: Path) -> None:
     parts = {name: made(columns()) for name in ("test", "train", "validation")}
-    data = saved(datasets.DatasetDict(parts), tmp_path / "own").load(places)
+    data = saved(datasets.DatasetDict(parts), tmp_path / "own").load(roots)
     assert (data.info.classes, data.info.attributes) == (("cat", "dog"), ("day", "night"))
     assert data.split.tolist() == ["train"] * 24 + ["val"] * 24 + ["test"] * 24
     assert [data.info.classes[code] for code in data.y[:4]] == ["dog", "cat", "dog", "cat"]
     assert data.inputs.read(np.array([0, 23, 25]))[:, 0, 0, 0].tolist() == [0, 23, 1]
 
 
-def test_single_data_set_has_its_split_column_or_gets_splits(places: Places, tmp_path: Path) -> None:
+def test_single_data_set_has_its_split_column_or_gets_splits(roots: Roots, tmp_path: Path) -> None:
     with_column = {**columns(), "split": ["train", "train", "val", "test"] * 6}
-    data = saved(made(with_column, split=datasets.Value("string")), tmp_path / "one").load(places)
+    data = saved(made(with_column, split=datasets.Value("string")), tmp_path / "one").load(roots)
     assert data.split.tolist() == with_column["split"]
-    data = saved(made(columns()), tmp_path / "two").load(places)
+    data = saved(made(columns()), tmp_path / "two").load(roots)
     assert {name: int((data.split == name).sum()) for name in ("train", "val", "test")} == {
         "train": 16,
         "val": 4,
@@ -87,18 +87,18 @@ def test_images_that_the_table_only_names_are_read_and_noticed_when_they_change(
     assert images.name(5).endswith("5.png")
 
 
-def test_texts_are_read_and_ask_for_a_text_encoder(places: Places, tmp_path: Path) -> None:
+def test_texts_are_read_and_ask_for_a_text_encoder(roots: Roots, tmp_path: Path) -> None:
     texts = [f"film {row} " + "very " * (200 * (row == 3)) + "good" for row in range(24)]
     given = {**columns(), "review": texts}
     del given["image"]
     hub = saved(made(given, review=datasets.Value("string")), tmp_path / "own").replace(text="review")
-    data = hub.load(places)
+    data = hub.load(roots)
     assert data.inputs.kind == "texts"
     assert data.inputs.read(np.arange(24)).tolist() == texts
     assert hub.backbone() == "hf:minilm"
 
 
-def test_broken_image_is_told_by_its_row_or_left_out(places: Places, tmp_path: Path) -> None:
+def test_broken_image_is_told_by_its_row_or_left_out(roots: Roots, tmp_path: Path) -> None:
     sink = io.BytesIO()
     Image.new("RGB", (20, 20)).save(sink, "PNG")
     given = {
@@ -109,10 +109,10 @@ def test_broken_image_is_told_by_its_row_or_left_out(places: Places, tmp_path: P
         made({**given, "split": ["train", "val", "val", "train"]}, split=datasets.Value("string")), tmp_path / "own"
     )
     with pytest.raises(FttError, match="2 of 4 images") as caught:
-        hub.load(places).inputs.read(np.arange(1))
+        hub.load(roots).inputs.read(np.arange(1))
     assert "row 1 (the file is empty)" in str(caught.value)
     hub = hub.replace(skip_broken=True, attribute="attribute")
-    data = hub.load(places)
+    data = hub.load(roots)
     assert len(data) == 2
     assert data.inputs.read(np.arange(2)).shape == (2, 16, 16, 3)
 
@@ -129,30 +129,30 @@ def test_broken_image_is_told_by_its_row_or_left_out(places: Places, tmp_path: P
     ],
 )
 def test_wrong_column_is_refused_with_its_flag(
-    options: dict[str, str], words: str, places: Places, tmp_path: Path
+    options: dict[str, str], words: str, roots: Roots, tmp_path: Path
 ) -> None:
     hub = saved(made(columns()), tmp_path / "own").replace(**options)
     with pytest.raises(FttError, match=words):
-        hub.load(places)
+        hub.load(roots)
 
 
-def test_missing_label_and_unknown_split_are_refused(places: Places, tmp_path: Path) -> None:
+def test_missing_label_and_unknown_split_are_refused(roots: Roots, tmp_path: Path) -> None:
     with pytest.raises(FttError, match="row 23: -1"):
-        saved(made({**columns(), "label": [0, 1] * 11 + [0, -1]}), tmp_path / "one").load(places)
+        saved(made({**columns(), "label": [0, 1] * 11 + [0, -1]}), tmp_path / "one").load(roots)
     parts = {name: made(columns()) for name in ("train", "unsupervised")}
     with pytest.raises(FttError, match="unsupervised"):
-        saved(datasets.DatasetDict(parts), tmp_path / "two").load(places)
+        saved(datasets.DatasetDict(parts), tmp_path / "two").load(roots)
 
 
-def test_folder_that_is_no_data_set_and_name_that_cannot_be_had_are_refused(places: Places, tmp_path: Path) -> None:
+def test_folder_that_is_no_data_set_and_name_that_cannot_be_had_are_refused(roots: Roots, tmp_path: Path) -> None:
     with pytest.raises(FttError, match="save_to_disk"):
-        Hub(path=str(tmp_path)).load(places)
+        Hub(path=str(tmp_path)).load(roots)
     saved(made(columns()), tmp_path / "own")
     next((tmp_path / "own").glob("*.arrow")).write_bytes(b"garbage")
     with pytest.raises(FttError, match="no data set that can be read"):
-        Hub(path=str(tmp_path / "own")).load(places)
+        Hub(path=str(tmp_path / "own")).load(roots)
     with pytest.raises(FttError, match="no data set of that name can be had"):
-        Hub(path="nobody/nothing").load(places)
+        Hub(path="nobody/nothing").load(roots)
 
 
 def test_copy_is_the_same_data_and_another_data_set_is_not(tmp_path: Path) -> None:

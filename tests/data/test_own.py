@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 import ftt
-from ftt.data import GroupedData, Places
+from ftt.data import GroupedData, Roots
 from ftt.data.embeddings import Embeddings
 from ftt.data.images import ImageFiles
 from ftt.data.manifest import Manifest
@@ -471,13 +471,13 @@ def test_manifest_of_texts_reads_a_column_and_asks_for_a_text_encoder(write: Wri
     texts = [f'review {row}, "quoted"\nsecond line' for row in range(24)]
     path = write(tmp_path, {**given, "review": texts, "note": [None, "x"] * 12})
     manifest = Manifest(path=str(path), text="review")
-    data = manifest.load(Places.from_environment())
+    data = manifest.load(Roots.from_environment())
     assert data.inputs.kind == "texts"
     assert data.inputs.read(np.arange(24)).tolist() == texts
     assert manifest.backbone() == "hf:minilm"
     assert Manifest(path=str(path)).backbone() == "lite0"
     with pytest.raises(FttError, match="--text"):
-        Manifest(path=str(path), text="reviews").load(Places.from_environment())
+        Manifest(path=str(path), text="reviews").load(Roots.from_environment())
 
 
 def test_labels_of_a_categorical_column_are_its_words(tmp_path: Path) -> None:

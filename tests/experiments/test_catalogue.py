@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.errors import FttError
 from ftt.experiments import noise_grid
 from ftt.experiments.catalogue import EXPERIMENTS, find
@@ -58,8 +58,8 @@ def test_every_spec_of_a_named_experiment_survives_json_and_stands_in_one_cell(
     cells = experiment.cells(experiment.ask(budget, dataset))
     listed = [spec for cell in cells for spec in cell.specs]
     assert all(Spec.from_description(json.loads(json.dumps(spec.describe()))) == spec for spec in listed)
-    places = Counter((cell.row, cell.column) for cell in cells)
-    assert all(count == 1 for count in places.values())
+    roots = Counter((cell.row, cell.column) for cell in cells)
+    assert all(count == 1 for count in roots.values())
     assert experiment.differs(experiment.ask(budget, dataset))
 
 
@@ -123,7 +123,7 @@ def test_figure_1_states_the_rank_correlation_and_what_ftt_recovers(tmp_path: Pa
     experiment = find("fig1")
     ask = experiment.ask("cpu")
     board = board_of(experiment)
-    story = experiment.story(board, ask, Places.from_environment())
+    story = experiment.story(board, ask, Roots.from_environment())
     rank, recovered, worst = story.findings
     assert "25 settings: -1.00" in rank
     assert "+10.0 to −10.0" in rank
@@ -158,11 +158,11 @@ def test_a_cell_is_measured_once_whatever_table_it_stands_in() -> None:
 def test_a_smoke_run_ends_in_a_page(name: str, tmp_path: Path) -> None:
     experiment = find(name)
     ask = experiment.ask("smoke", "dominoes")
-    home, places = Home(tmp_path / "home"), Places.from_environment()
+    home, roots = Home(tmp_path / "home"), Roots.from_environment()
     board = Board(
-        Measured(cell, tuple(run(spec, home, places) for spec in cell.specs)) for cell in experiment.cells(ask)
+        Measured(cell, tuple(run(spec, home, roots) for spec in cell.specs)) for cell in experiment.cells(ask)
     )
-    story = experiment.story(board, ask, places)
+    story = experiment.story(board, ask, roots)
     page = publish(experiment, ask, board, story, tmp_path / "out")[0].read_text()
     assert all(cell.text(WORST) in page for cell in board.cells)
 
@@ -172,7 +172,7 @@ def test_what_is_not_made_of_runs_still_has_a_page(name: str, tmp_path: Path) ->
     experiment = find(name)
     ask = experiment.ask("smoke")
     assert experiment.cells(ask) == []
-    story = experiment.story(Board([]), ask, Places(tmp_path / "cache", None))
+    story = experiment.story(Board([]), ask, Roots(tmp_path / "cache", None))
     assert story.findings
     assert name == "fig3" or all("not counted" in finding for finding in story.findings)
     assert publish(experiment, ask, Board([]), story, tmp_path)[0].read_text().startswith("# ")
@@ -180,7 +180,7 @@ def test_what_is_not_made_of_runs_still_has_a_page(name: str, tmp_path: Path) ->
 
 def test_figure_3_ends_worse_where_the_core_is_noisier() -> None:
     experiment = find("fig3")
-    story = experiment.story(Board([]), experiment.ask("cpu"), Places.from_environment())
+    story = experiment.story(Board([]), experiment.ask("cpu"), Roots.from_environment())
     ratios = [float(row[3]) for row in story.tables[0].rows]
     closed = [float(row[4]) for row in story.tables[0].rows]
     assert ratios[1] > 1.5 * ratios[0]

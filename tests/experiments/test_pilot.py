@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.experiments import pilot
 from ftt.experiments.pilot import Cost, estimate
@@ -14,13 +14,13 @@ from ftt.methods.erm import ERM
 from ftt.spec import Spec, Training
 
 MEASURE = pilot.pilot
-PLACES = Places.from_environment()
+PLACES = Roots.from_environment()
 SPEC = Spec(data=Digits(), backbone="tinyconv", freeze=None, method=ERM(), train=Training(epochs=3))
 
 
 @pytest.fixture(autouse=True)
 def _known_costs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pilot, "pilot", lambda spec, places: Cost(training=2.0, forward=1.0, train_rows=10, rows=30))
+    monkeypatch.setattr(pilot, "pilot", lambda spec, roots: Cost(training=2.0, forward=1.0, train_rows=10, rows=30))
 
 
 def test_a_run_costs_its_epochs_and_two_passes_over_the_data() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.data.embeddings import Embeddings
 from ftt.errors import FttError
@@ -28,8 +28,8 @@ SPEC = Spec(
 
 
 def test_many_numbers_of_dimensions_share_one_rotation_and_one_training(tmp_path: Path) -> None:
-    home, places = Home(tmp_path), Places.from_environment()
-    results = {k: run(replace(SPEC, probe=Probing(dims=k)), home, places) for k in (2, 8, 128)}
+    home, roots = Home(tmp_path), Roots.from_environment()
+    results = {k: run(replace(SPEC, probe=Probing(dims=k)), home, roots) for k in (2, 8, 128)}
     assert [result["probe"]["dims"] for result in results.values()] == [2, 8, 128]
     assert home.artifacts.made["trained"] == 1
     assert home.artifacts.made["basis"] == 2, "one for the freezer, one for the probe"
@@ -38,15 +38,15 @@ def test_many_numbers_of_dimensions_share_one_rotation_and_one_training(tmp_path
 
 def test_all_dimensions_give_what_no_rotation_gives(tmp_path: Path) -> None:
     """A full rotation changes neither the penalty nor the fit."""
-    home, places = Home(tmp_path), Places.from_environment()
-    whole = run(SPEC, home, places)
-    rotated = run(replace(SPEC, probe=Probing(dims=128)), home, places)
+    home, roots = Home(tmp_path), Roots.from_environment()
+    whole = run(SPEC, home, roots)
+    rotated = run(replace(SPEC, probe=Probing(dims=128)), home, roots)
     assert rotated["average_accuracy"] == pytest.approx(whole["average_accuracy"], abs=0.006)
 
 
 def test_more_dimensions_than_there_are_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FttError, match="not that many"):
-        run(replace(SPEC, probe=Probing(dims=129)), Home(tmp_path), Places.from_environment())
+        run(replace(SPEC, probe=Probing(dims=129)), Home(tmp_path), Roots.from_environment())
 
 
 def test_data_that_cannot_be_used_leaves_no_trace_of_a_run(tmp_path: Path) -> None:
@@ -55,20 +55,20 @@ def test_data_that_cannot_be_used_leaves_no_trace_of_a_run(tmp_path: Path) -> No
     np.savez(path, features=bad, y=np.arange(4) % 2, attribute=np.arange(4) % 2, split=np.array(["train"] * 4))
     home = Home(tmp_path / "home")
     with pytest.raises(FttError, match="NaN"):
-        run(replace(SPEC, data=Embeddings(path=str(path))), home, Places.from_environment())
+        run(replace(SPEC, data=Embeddings(path=str(path))), home, Roots.from_environment())
     assert home.runs.states() == []
 
 
 def test_a_training_that_diverges_says_so(tmp_path: Path) -> None:
     wild = replace(SPEC, train=Training(epochs=3, lr=1e9))
     with pytest.raises(FttError, match="diverged"):
-        run(wild, Home(tmp_path), Places.from_environment())
+        run(wild, Home(tmp_path), Roots.from_environment())
 
 
 def test_several_probe_seeds_share_the_training_and_are_averaged(tmp_path: Path) -> None:
-    home, places = Home(tmp_path), Places.from_environment()
-    alone = [run(replace(SPEC, probe=Probing(seed=seed)), home, places) for seed in (3, 4, 5)]
-    together = run(replace(SPEC, probe=Probing(seed=3, seeds=3)), home, places)
+    home, roots = Home(tmp_path), Roots.from_environment()
+    alone = [run(replace(SPEC, probe=Probing(seed=seed)), home, roots) for seed in (3, 4, 5)]
+    together = run(replace(SPEC, probe=Probing(seed=3, seeds=3)), home, roots)
     assert home.artifacts.made["trained"] == 1
     by_seed = together["probe"]["seeds"]
     assert [one["seed"] for one in by_seed] == [3, 4, 5]
@@ -83,7 +83,7 @@ def test_several_probe_seeds_share_the_training_and_are_averaged(tmp_path: Path)
 
 
 def test_one_probe_seed_is_listed_and_is_the_result(tmp_path: Path) -> None:
-    result = run(replace(SPEC, probe=Probing(seed=7)), Home(tmp_path), Places.from_environment())
+    result = run(replace(SPEC, probe=Probing(seed=7)), Home(tmp_path), Roots.from_environment())
     (only,) = result["probe"]["seeds"]
     assert only == {
         "seed": 7,

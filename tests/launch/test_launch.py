@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from ftt.backbones import create, extract
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.data.embeddings import Embeddings
 from ftt.errors import FttError
@@ -28,7 +28,7 @@ SPEC = Spec(data=Digits(), backbone="identity", freeze=PCA(p=0.5), method=ERM(),
 
 
 def launched(specs: list[Spec], home: Path) -> list[Outcome]:
-    return launch(specs, Home(home), Places.from_environment(), resources=ONE)
+    return launch(specs, Home(home), Roots.from_environment(), resources=ONE)
 
 
 def test_a_sweep_over_p_extracts_every_split_once_and_fits_one_basis(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_one_worker_runs_with_the_threads_asked_for_and_puts_the_old_number_back
     monkeypatch.setattr("ftt.experiments.runner.run", run)
     before = torch.get_num_threads()
     resources = Resources(workers=1, threads=before + 2)
-    launch([SPEC], Home(tmp_path), Places.from_environment(), resources=resources)
+    launch([SPEC], Home(tmp_path), Roots.from_environment(), resources=resources)
     assert seen == [before + 2]
     assert torch.get_num_threads() == before
 
@@ -116,16 +116,16 @@ def test_cores_are_divided_between_workers(resources: Resources, runs: int, divi
 
 def test_a_wrong_call_is_told(tmp_path: Path) -> None:
     with pytest.raises(FttError, match="did you mean 'local'") as told:
-        launch([SPEC], Home(tmp_path), Places.from_environment(), on="locale")
+        launch([SPEC], Home(tmp_path), Roots.from_environment(), on="locale")
     assert "local, ray" in str(told.value)
     with pytest.raises(FttError, match="workers"):
         Resources(workers=0)
 
 
 def test_moments_of_four_shards_equal_those_of_one_pass(tmp_path: Path) -> None:
-    home, places = Home(tmp_path), Places.from_environment()
-    merged = moments_by_shards(Digits(), "identity", places, shards=4, home=home, resources=ONE)
-    inputs = Digits().load(places)["train"].inputs
+    home, roots = Home(tmp_path), Roots.from_environment()
+    merged = moments_by_shards(Digits(), "identity", roots, shards=4, home=home, resources=ONE)
+    inputs = Digits().load(roots)["train"].inputs
     phi = extract(create("identity", inputs), inputs, "all rows").astype(np.float64)
     assert merged.count == len(phi) == 640
     np.testing.assert_allclose(merged.mean, phi.mean(axis=0), rtol=0, atol=1e-10)
@@ -135,6 +135,6 @@ def test_moments_of_four_shards_equal_those_of_one_pass(tmp_path: Path) -> None:
 
 def test_moments_of_the_test_split_and_of_no_shards_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FttError, match="test"):
-        moments_by_shards(Digits(), "identity", Places.from_environment(), shards=2, split="test", resources=ONE)
+        moments_by_shards(Digits(), "identity", Roots.from_environment(), shards=2, split="test", resources=ONE)
     with pytest.raises(FttError, match="shards"):
-        moments_by_shards(Digits(), "identity", Places.from_environment(), shards=0)
+        moments_by_shards(Digits(), "identity", Roots.from_environment(), shards=0)

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.launch import Resources, launch, local
 from ftt.store import Home
 from tests.launch.twelve import TWELVE, numbers
@@ -52,13 +52,13 @@ def workers_of(home: Path) -> set[int]:
 
 def stored(home: Path) -> list[dict[str, Any]]:
     """The numbers of all twelve as a driver finds them in the store."""
-    return numbers(launch(TWELVE, Home(home), Places.from_environment()))
+    return numbers(launch(TWELVE, Home(home), Roots.from_environment()))
 
 
 def test_two_workers_give_the_same_bits_and_make_what_they_share_once(
     expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    outcomes = launch(TWELVE, Home(tmp_path), Places.from_environment(), resources=TWO)
+    outcomes = launch(TWELVE, Home(tmp_path), Roots.from_environment(), resources=TWO)
     assert numbers(outcomes) == expected
     assert len(set(made(tmp_path, "features"))) == len(made(tmp_path, "features")) == 6
     assert len(made(tmp_path, "basis")) == 2
@@ -83,7 +83,7 @@ def test_a_run_whose_worker_dies_is_tried_once_more_and_the_others_go_on(
 
     monkeypatch.setattr(local.Worker, "send", send_and_kill)
     home = Home(tmp_path)
-    outcomes = launch(TWELVE[:4], home, Places.from_environment(), resources=TWO)
+    outcomes = launch(TWELVE[:4], home, Roots.from_environment(), resources=TWO)
     assert died == {"unlucky": 1, "doomed": 2}
     assert outcomes[1].error == "its worker died 2 times (signal 9)"
     assert home.runs.state(TWELVE[1]) == "failed"

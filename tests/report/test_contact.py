@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ftt.data import ArrayInputs, DatasetInfo, GroupedData, Places
+from ftt.data import ArrayInputs, DatasetInfo, GroupedData, Roots
 from ftt.data.decoded import image_inputs
 from ftt.data.texts import Texts
 from ftt.errors import FttError
@@ -74,7 +74,7 @@ def test_drawing_a_few_images_does_not_decode_all(tmp_path: Path) -> None:
     paths = [tmp_path / f"{row}.png" for row in range(24)]
     for row, path in enumerate(paths):
         Image.fromarray(data.inputs.read(np.array([row]))[0]).save(path)
-    files = image_inputs(paths, 20, Places(tmp_path / "cache", None))
+    files = image_inputs(paths, 20, Roots(tmp_path / "cache", None))
     drawn = contact_sheet(GroupedData(files, data.y, data.a, data.split, INFO), each=2)
     np.testing.assert_array_equal(np.asarray(drawn), np.asarray(contact_sheet(data, each=2)))
     assert not (tmp_path / "cache").exists()

@@ -16,7 +16,7 @@ from pathlib import Path
 import torch
 
 import ftt.train.loop
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.experiments.runner import run
 from ftt.spec import Spec
 from ftt.store import Home
@@ -27,7 +27,7 @@ def child(spec: Spec, home: Path) -> int:
     pid = os.fork()
     if pid == 0:
         try:
-            run(spec, Home(home), Places.from_environment())
+            run(spec, Home(home), Roots.from_environment())
         finally:
             os._exit(0 if Home(home).runs.find(spec) else 1)
     return pid

@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.experiments.runner import run
 from ftt.methods.jtt import JTT
@@ -57,7 +57,7 @@ def test_five_kills_change_no_bit_of_weights_and_result(name: str, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) == 5
     torch.set_num_threads(1)
-    whole = run(spec, Home(tmp_path / "whole"), Places.from_environment())
+    whole = run(spec, Home(tmp_path / "whole"), Roots.from_environment())
     killed = Home(tmp_path / "killed").runs.find(spec)
     assert killed is not None
     assert without_times(killed) == without_times(whole)

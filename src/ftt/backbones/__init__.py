@@ -6,8 +6,9 @@ from ftt import registry
 from ftt.backbones.base import Backbone
 from ftt.backbones.extract import extract
 from ftt.data.inputs import Inputs
+from ftt.params import Json
 
-__all__ = ["Backbone", "create", "extract"]
+__all__ = ["Backbone", "create", "extract", "fingerprint"]
 
 
 def create(name: str, inputs: Inputs) -> Backbone:
@@ -17,3 +18,8 @@ def create(name: str, inputs: Inputs) -> Backbone:
     backbone: Backbone = family.create(member, inputs)
     backbone.check(inputs)
     return backbone
+
+
+def fingerprint(name: str) -> Json:
+    """What identifies the initial weights before they are loaded: the name, or the content of a folder it names."""
+    return name

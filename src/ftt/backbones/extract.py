@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
+from ftt.arrays import Float32Array
 from ftt.backbones.base import Backbone
 from ftt.caching import Artifact, Cache, NoCache
 from ftt.data.inputs import Inputs
 from ftt.params import digest
 from ftt.progress import track
 
-FloatArray = npt.NDArray[np.float32]
 BATCH = 256
 
 
@@ -23,7 +22,7 @@ def features_key(backbone: Backbone, inputs: Inputs) -> str:
     return digest("features", inputs.fingerprint(), backbone.weights_id)
 
 
-def extract(backbone: Backbone, inputs: Inputs, label: str, cache: Cache | None = None) -> FloatArray:
+def extract(backbone: Backbone, inputs: Inputs, label: str, cache: Cache | None = None) -> Float32Array:
     """φ of every input.
 
     Returns
@@ -38,7 +37,7 @@ def extract(backbone: Backbone, inputs: Inputs, label: str, cache: Cache | None 
     return (cache or NoCache()).keep("features", features_key(backbone, inputs), make).arrays["phi"]
 
 
-def batches(backbone: Backbone, inputs: Inputs, label: str) -> Iterator[FloatArray]:
+def batches(backbone: Backbone, inputs: Inputs, label: str) -> Iterator[Float32Array]:
     """φ of the inputs, batch by batch, in order: what a freezer fits on without keeping everything."""
     device = next((p.device for p in backbone.parameters()), torch.device("cpu"))
     was_training = backbone.training

@@ -23,13 +23,13 @@ def get(name: Name, cache: CacheFlag = None, data: DataFlag = None) -> None:
     """Fetch everything a data set needs, and verify it."""
     from ftt import registry
     from ftt.cli.screen import watched
-    from ftt.data import Places
+    from ftt.data import Roots
 
-    places = Places.from_environment(cache, data)
+    roots = Roots.from_environment(cache, data)
     collections = registry.DATASETS.get(name).collections()
     with watched():
         for collection in collections:
-            for path in collection.obtain(places).values():
+            for path in collection.obtain(roots).values():
                 typer.echo(f"{collection.name}: {path}")
     if not collections:
         typer.echo(f"{name} needs no files: {registry.DATASETS.get(name).info.how_to_get}")
@@ -53,21 +53,21 @@ def show(
     from ftt import registry
     from ftt.cli.flags import parse
     from ftt.cli.screen import watched
-    from ftt.data import Places
+    from ftt.data import Roots
     from ftt.data.grouped import SPLITS
     from ftt.errors import FttError, unknown
     from ftt.experiments.overview import overview
 
     if sheet_split not in SPLITS:
         raise unknown("split", sheet_split, SPLITS)
-    places = Places.from_environment(cache, data)
+    roots = Roots.from_environment(cache, data)
     source = registry.DATASETS.get(name)
     chosen = source.from_options(parse(context.args, {"data": source})["data"])
-    found = {collection.name: collection.found(places) for collection in source.collections()}
+    found = {collection.name: collection.found(roots) for collection in source.collections()}
     content = None
     with watched():
         if all(found.values()):
-            loaded = chosen.load(places)
+            loaded = chosen.load(roots)
             content = {**overview(loaded), **_examples(loaded, sheet, sheet_split)}
         elif sheet is not None:
             missing = ", ".join(part for part, there in found.items() if not there)

@@ -9,7 +9,7 @@ import typer
 from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, ThreadsFlag, print_json
 
 if TYPE_CHECKING:
-    from ftt.data import Places
+    from ftt.data import Roots
 
 
 def demo(
@@ -25,7 +25,7 @@ def demo(
     """Show the paper's claim on real data: initial features, ERM and FTT under two noises."""
     from ftt import threads as pools
     from ftt.cli.screen import watched
-    from ftt.data import Places
+    from ftt.data import Roots
     from ftt.errors import unknown
     from ftt.experiments.demo import RECIPES, run_demo, verdict
     from ftt.report import demo as report
@@ -34,10 +34,10 @@ def demo(
 
     if dataset not in (None, "dominoes", "digits"):
         raise unknown("demo data set", dataset, ("dominoes", "digits"))
-    places, kept = Places.from_environment(cache, data), Home.from_environment(home)
+    roots, kept = Roots.from_environment(cache, data), Home.from_environment(home)
     with watched(), pools.limited_to(threads or pools.available()):
-        chosen = dataset or _what_can_be_had(places)
-        rows = run_demo(chosen, kept, places)
+        chosen = dataset or _what_can_be_had(roots)
+        rows = run_demo(chosen, kept, roots)
         folder = kept.root / "demo" / chosen
         paths = report.write(rows, RECIPES, chosen, verdict(rows), folder)
         write_json(folder / "results.json", [row.result for row in rows])
@@ -57,7 +57,7 @@ def demo(
         console.print(f"  {path.name}", highlight=False)
 
 
-def _what_can_be_had(places: Places) -> str:
+def _what_can_be_had(roots: Roots) -> str:
     """Dominoes where its files are here or can be fetched, the embedded digits otherwise; and says so."""
     from ftt.data.dominoes import Dominoes
     from ftt.data.fetch import UnreachableError
@@ -65,7 +65,7 @@ def _what_can_be_had(places: Places) -> str:
 
     try:
         for collection in Dominoes.collections():
-            collection.obtain(places)
+            collection.obtain(roots)
     except UnreachableError as error:
         say(str(error))
         say("the demo runs on the embedded digits instead: a small stand-in, no pictures of cars")

@@ -37,7 +37,7 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
 
     from ftt import registry, threads
     from ftt.backbones.torchvision_guard import ensure_torchvision_imports
-    from ftt.data import Places
+    from ftt.data import Roots
     from ftt.store import Home
     from ftt.version import __version__
 
@@ -50,12 +50,12 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
     import numpy  # noqa: F401 (loads the BLAS that threadpool_info looks at)
 
     guarded = ensure_torchvision_imports()
-    places, kept = Places.from_environment(cache, data), Home.from_environment(home)
+    roots, kept = Roots.from_environment(cache, data), Home.from_environment(home)
     found = {
         name: "embedded or yours"
         if not parts
         else "here"
-        if all(p.found(places) for p in parts)
+        if all(p.found(roots) for p in parts)
         else f"ftt data get {name}"
         for name in registry.DATASETS.entries()
         for parts in [registry.DATASETS.get(name).collections()]
@@ -63,7 +63,7 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
     pools = {f"{pool['internal_api']} ({pool['prefix']})": pool["num_threads"] for pool in threadpool_info()}
     disk = {
         str(place): f"{shutil.disk_usage(_existing(place)).free / 1e9:.0f} GB free"
-        for place in (kept.root, places.cache)
+        for place in (kept.root, roots.cache)
     }
     return {
         "ftt": __version__,
@@ -76,7 +76,7 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
         if guarded
         else "matches torch",
         "data": found,
-        "folders": {"home": str(kept.root), "cache": str(places.cache), "data": str(places.data or "not set")},
+        "folders": {"home": str(kept.root), "cache": str(roots.cache), "data": str(roots.data or "not set")},
         "disk": disk,
     }
 

@@ -12,7 +12,7 @@ from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, ThreadsFlag,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ftt.data import Places
+    from ftt.data import Roots
     from ftt.experiments.tables import Cell, Measured
     from ftt.launch import Resources
     from ftt.store import Home
@@ -37,7 +37,7 @@ def reproduce(
 ) -> None:
     """Run a table or figure by name and print it beside the paper's numbers; stored runs are not repeated."""
     from ftt.cli.screen import watched
-    from ftt.data import Places
+    from ftt.data import Roots
     from ftt.experiments.catalogue import find
     from ftt.experiments.publish import publish, records
     from ftt.experiments.tables import Board
@@ -46,13 +46,13 @@ def reproduce(
 
     experiment = find(name)
     ask = experiment.ask(budget, dataset, seeds, probe_seeds)
-    places = Places.from_environment(cache, data)
+    roots = Roots.from_environment(cache, data)
     with watched():
         measured, failures = _measure(
-            name, experiment.cells(ask), Home.from_environment(home), places, on, Resources(workers, threads)
+            name, experiment.cells(ask), Home.from_environment(home), roots, on, Resources(workers, threads)
         )
         board = Board(measured)
-        story = experiment.story(board, ask, places)
+        story = experiment.story(board, ask, roots)
         files = publish(experiment, ask, board, story, out) if out else []
     if json:
         tables = [{"title": t.title, "columns": t.columns, "rows": t.rows} for t in story.tables]
@@ -74,7 +74,7 @@ def reproduce(
 
 
 def _measure(
-    name: str, cells: Sequence[Cell], home: Home, places: Places, on: str, resources: Resources
+    name: str, cells: Sequence[Cell], home: Home, roots: Roots, on: str, resources: Resources
 ) -> tuple[list[Measured], dict[str, str]]:
     """Run what has no result yet; the failures by run."""
     from ftt.experiments.pilot import estimate
@@ -87,9 +87,9 @@ def _measure(
     if specs:
         say(f"{name}: {len(specs)} runs, {len(specs) - len(pending)} of them are in the store already")
     if pending:
-        seconds, workers = estimate(pending, places), resources.divide(len(specs))[0]
+        seconds, workers = estimate(pending, roots), resources.divide(len(specs))[0]
         say(f"about {_minutes(seconds / workers)} at most for {len(pending)} runs, {workers} at once (from a pilot)")
-    outcomes = {outcome.spec.key: outcome for outcome in launch(specs, home, places, on=on, resources=resources)}
+    outcomes = {outcome.spec.key: outcome for outcome in launch(specs, home, roots, on=on, resources=resources)}
     measured = []
     for cell in cells:
         found = [outcomes[spec.key].result for spec in cell.specs]

@@ -41,7 +41,7 @@ def run(
     from ftt.cli.compose import by_dims, spec_of
     from ftt.cli.flags import rows
     from ftt.cli.screen import watched
-    from ftt.data import Places
+    from ftt.data import Roots
     from ftt.experiments.compose import roles
     from ftt.store import Home
 
@@ -56,9 +56,9 @@ def run(
     from ftt.train.machine import Machine
 
     machine = Machine(accelerator, devices, nodes)
-    kept, places = Home.from_environment(home), Places.from_environment(cache, data)
+    kept, roots = Home.from_environment(home), Roots.from_environment(cache, data)
     with watched(), pools.limited_to(threads or pools.available()):
-        results = [run_spec(spec, kept, places, machine) for spec in specs]
+        results = [run_spec(spec, kept, roots, machine) for spec in specs]
     if json:
         print_json(results[0] if probe_dims is None else {"runs": results})
     elif probe_dims is None:

@@ -27,19 +27,19 @@ def sweep(
 ) -> None:
     """Run every Spec of a sweep that has no result yet; a run that fails does not stop the others."""
     from ftt.cli.screen import watched
-    from ftt.data import Places
+    from ftt.data import Roots
     from ftt.experiments.sweep import read
     from ftt.launch import Resources, launch
     from ftt.progress import say
     from ftt.store import Home
 
     asked = read(path)
-    kept, places = Home.from_environment(home), Places.from_environment(cache, data)
+    kept, roots = Home.from_environment(home), Roots.from_environment(cache, data)
     with watched():
         different = {spec.key: spec for spec in asked.specs}.values()
         done = sum(kept.runs.find(spec) is not None for spec in different)
         say(f"{asked.name}: {len(different)} runs, {done} of them are in the store already")
-        outcomes = launch(asked.specs, kept, places, on=on, resources=Resources(workers, threads))
+        outcomes = launch(asked.specs, kept, roots, on=on, resources=Resources(workers, threads))
     failed = {outcome.spec.run_id for outcome in outcomes if outcome.error is not None}
     if json:
         rows = _rows(asked, outcomes, kept)

@@ -9,7 +9,7 @@ from ftt import registry
 from ftt.data.dataset import Dataset
 from ftt.data.grouped import DatasetInfo, Fittable, GroupedData, HeldOut, Split
 from ftt.data.inputs import ArrayInputs, Inputs
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.params import Json
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "GroupedData",
     "HeldOut",
     "Inputs",
-    "Places",
+    "Roots",
     "Split",
     "load",
 ]
@@ -45,4 +45,4 @@ def load(name: str, *, cache: Path | None = None, root: Path | None = None, **op
     [[320, 0], [0, 320]]
     """
     dataset = cast(Dataset, registry.DATASETS.build({"name": name, **options}))
-    return dataset.load(Places.from_environment(cache, root))
+    return dataset.load(Roots.from_environment(cache, root))

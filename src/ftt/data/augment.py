@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import Float32Array
 from ftt.data.inputs import Kind
 from ftt.errors import FttError, unknown
-
-FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ PRESETS = {
 }
 
 
-def augment(batch: npt.NDArray[Any], kind: Kind, preset: str, rng: np.random.Generator) -> FloatArray:
+def augment(batch: npt.NDArray[Any], kind: Kind, preset: str, rng: np.random.Generator) -> Float32Array:
     """One random view of every row; images stay on the scale 0–255.
 
     Parameters
@@ -53,13 +52,13 @@ def augment(batch: npt.NDArray[Any], kind: Kind, preset: str, rng: np.random.Gen
     return _recolour(_crop_and_mirror(batch, strength, rng), strength, rng)
 
 
-def _perturb(batch: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _perturb(batch: Float32Array, rng: np.random.Generator) -> Float32Array:
     noise = rng.standard_normal(batch.shape, dtype=np.float32) * (0.1 * batch.std(axis=0, keepdims=True))
-    kept: FloatArray = (batch + noise) * (rng.random(batch.shape, dtype=np.float32) > 0.1)
+    kept: Float32Array = (batch + noise) * (rng.random(batch.shape, dtype=np.float32) > 0.1)
     return kept
 
 
-def _crop_and_mirror(batch: npt.NDArray[Any], strength: Strength, rng: np.random.Generator) -> FloatArray:
+def _crop_and_mirror(batch: npt.NDArray[Any], strength: Strength, rng: np.random.Generator) -> Float32Array:
     """A rectangle of random area, ratio and place, brought back to the full size by one bilinear sampling."""
     import torch
     from torch.nn.functional import affine_grid, grid_sample
@@ -76,11 +75,11 @@ def _crop_and_mirror(batch: npt.NDArray[Any], strength: Strength, rng: np.random
     images = torch.from_numpy(np.ascontiguousarray(batch)).permute(0, 3, 1, 2).to(torch.float32)
     grid = affine_grid(torch.from_numpy(theta).to(torch.float32), list(images.shape), align_corners=False)
     views = grid_sample(images, grid, mode="bilinear", padding_mode="border", align_corners=False)
-    out: FloatArray = views.permute(0, 2, 3, 1).numpy()
+    out: Float32Array = views.permute(0, 2, 3, 1).numpy()
     return out
 
 
-def _recolour(images: FloatArray, strength: Strength, rng: np.random.Generator) -> FloatArray:
+def _recolour(images: Float32Array, strength: Strength, rng: np.random.Generator) -> Float32Array:
     shape = (len(images), 1, 1, 1)
     if strength.jitter:
         low, high = 1 - strength.jitter, 1 + strength.jitter

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from ftt.data.columns import Columns, need, parse_split, read_columns
 from ftt.data.grouped import SPLITS, DatasetInfo
-from ftt.data.places import Places
 from ftt.data.published import CELEBA, CELEBA_WHOLE, Counts, FlippedImages, Rows, find_folder
+from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import param
 
@@ -55,15 +55,15 @@ class CelebA(FlippedImages):
 
     subsample: bool = param(True, help="leave out most women who are not blond, as the paper does")
 
-    def rows(self, places: Places) -> tuple[Rows, Counts, Sequence[Path]]:
+    def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
         layout = f"img_align_celeba/, {ATTRIBUTES}.txt or .csv, {PARTITION}.txt or .csv (or {METADATA} for the two)"
         markers = (METADATA, f"{ATTRIBUTES}.csv", f"{ATTRIBUTES}.txt")
         folder = find_folder(
-            self.info, places, FOLDERS, lambda f: any((f / marker).is_file() for marker in markers), layout
+            self.info, roots, FOLDERS, lambda f: any((f / marker).is_file() for marker in markers), layout
         )
         rows = read_metadata(folder) if (folder / METADATA).is_file() else read_lists(folder)
-        roots = [folder / "img_align_celeba", folder / "img_align_celeba" / "img_align_celeba", folder]
-        return (subsample(rows), CELEBA, roots) if self.subsample else (rows, CELEBA_WHOLE, roots)
+        folders = [folder / "img_align_celeba", folder / "img_align_celeba" / "img_align_celeba", folder]
+        return (subsample(rows), CELEBA, folders) if self.subsample else (rows, CELEBA_WHOLE, folders)
 
 
 def subsample(rows: Rows) -> Rows:

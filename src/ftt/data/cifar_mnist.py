@@ -17,7 +17,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from ftt.data.fetch import Bundle, Collection, RemoteFile, unpack
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -89,21 +89,21 @@ MNIST = Collection(
 )
 
 
-def load_cifar10(places: Places) -> Arrays:
+def load_cifar10(roots: Roots) -> Arrays:
     """``{train,test}_images`` (n, 32, 32, 3) uint8 and ``{train,test}_labels`` (n,)."""
-    return _decoded(CIFAR10, places, _read_cifar10)
+    return _decoded(CIFAR10, roots, _read_cifar10)
 
 
-def load_mnist(places: Places) -> Arrays:
+def load_mnist(roots: Roots) -> Arrays:
     """``{train,test}_images`` (n, 28, 28) uint8 and ``{train,test}_labels`` (n,)."""
-    return _decoded(MNIST, places, _read_mnist)
+    return _decoded(MNIST, roots, _read_mnist)
 
 
-def _decoded(collection: Collection, places: Places, read: Callable[[dict[str, Path], Path], Arrays]) -> Arrays:
-    folder = places.cache / collection.name / "arrays"
+def _decoded(collection: Collection, roots: Roots, read: Callable[[dict[str, Path], Path], Arrays]) -> Arrays:
+    folder = roots.cache / collection.name / "arrays"
     names = [f"{part}_{what}" for part in ("train", "test") for what in ("images", "labels")]
     if not folder.is_dir():
-        files = collection.obtain(places)
+        files = collection.obtain(roots)
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".decoding-") as scratch:
             arrays = read(files, Path(scratch) / "unpacked")

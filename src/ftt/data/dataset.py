@@ -10,16 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import IntArray
 from ftt.data.fetch import Collection
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.inputs import ArrayInputs
 from ftt.data.pairing import Pairs
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError
-from ftt.params import Configurable
+from ftt.params import Configurable, Json
 from ftt.spec import Training
-
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,12 @@ class Dataset(Configurable, ABC):
         return ()
 
     @abstractmethod
-    def load(self, places: Places) -> GroupedData:
+    def load(self, roots: Roots) -> GroupedData:
         """Read, add noise, split."""
+
+    def fingerprint(self, roots: Roots) -> dict[str, Json]:
+        """What identifies the rows: the parameters, and the content of files where a path would not tell."""
+        return self.identity()
 
     def backbone(self) -> str:
         """The backbone for data configured like this, where none is asked for."""

@@ -21,37 +21,29 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock
 
+from ftt.arrays import IntArray
 from ftt.atomic import replacing
-from ftt.data.images import (
-    Broken,
-    EncodedImages,
-    ImageFiles,
-    IntArray,
-    fingerprint_of,
-    in_threads,
-    refuse_broken,
-    rows_without,
-)
+from ftt.data.images import Broken, EncodedImages, ImageFiles, fingerprint_of, in_threads, refuse_broken, rows_without
 from ftt.data.inputs import Inputs
 from ftt.data.pixels import DECODING, Pixels
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.params import digest
 from ftt.progress import say, track
 
 GB = 1e9
 
 
-def image_inputs(paths: Sequence[Path], size: int, places: Places) -> EncodedImages | DecodedImages:
+def image_inputs(paths: Sequence[Path], size: int, roots: Roots) -> EncodedImages | DecodedImages:
     """Image files as inputs, decoded once where the cache has the room. Nothing is read before it is needed."""
-    return decoded_once(ImageFiles(paths, size), places)
+    return decoded_once(ImageFiles(paths, size), roots)
 
 
-def decoded_once(images: EncodedImages, places: Places) -> EncodedImages | DecodedImages:
+def decoded_once(images: EncodedImages, roots: Roots) -> EncodedImages | DecodedImages:
     """The images from the cache of decoded ones; where that has no room they are decoded at every read."""
-    kept = KeptImages(images, places.cache / "decoded")
-    if kept.bytes > _free(places.cache) and not kept.there():
+    kept = KeptImages(images, roots.cache / "decoded")
+    if kept.bytes > _free(roots.cache) and not kept.there():
         say(
-            f"{places.cache} cannot take {kept.bytes / GB:.1f} GB of decoded images: "
+            f"{roots.cache} cannot take {kept.bytes / GB:.1f} GB of decoded images: "
             "they are decoded anew at every read; set FTT_CACHE to a disk with room to avoid that"
         )
         return images

@@ -10,7 +10,7 @@ import numpy as np
 from ftt.data.dataset import Dataset, assemble, pick_balanced
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.pairing import make_environments
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.params import param
 
 SIZES = {"train": 640, "val": 360, "test": 400}
@@ -39,7 +39,7 @@ class Digits(Dataset):
     spurious_noise: float = param(0.0, help="share of digits that disagree with the label", low=0, high=0.5)
     seed: int = param(0, help="seed of flips and pairing", low=0)
 
-    def load(self, places: Places) -> GroupedData:
+    def load(self, roots: Roots) -> GroupedData:
         from sklearn.datasets import load_digits
 
         bunch = load_digits()

@@ -14,19 +14,17 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from ftt.arrays import BoolArray, IntArray
 from ftt.data.dataset import Dataset
 from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.places import Places
 from ftt.data.published import check_counts, find_folder
+from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
 from ftt.params import param
 from ftt.spec import Training
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 HOW = "unpack it as $FTT_DATA/{folder} (one folder a domain, one a class in it), and check with: ftt data show {name}"
 
@@ -90,9 +88,9 @@ class Domains(Dataset):
         # One spelling, so that a run has one key.
         object.__setattr__(self, "held_out", matches[0])
 
-    def load(self, places: Places) -> GroupedData:
+    def load(self, roots: Roots) -> GroupedData:
         layout = f"{', '.join(domain.name for domain in self.domains)}, each with a folder a class"
-        root = find_folder(self.info, places, self.folders, lambda f: bool(self._named(f)), layout)
+        root = find_folder(self.info, roots, self.folders, lambda f: bool(self._named(f)), layout)
         paths: list[Path] = []
         ids: list[str] = []
         y, a, split = [], [], []
@@ -115,7 +113,7 @@ class Domains(Dataset):
         rows = np.flatnonzero(parts != "")
         return GroupedData(
             # All domains in one list: whichever is held out, they are decoded once.
-            image_inputs(paths, self.size, places).take(rows),
+            image_inputs(paths, self.size, roots).take(rows),
             labels[rows],
             np.concatenate(a)[rows],
             parts[rows],

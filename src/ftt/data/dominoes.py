@@ -8,12 +8,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import IntArray
 from ftt.data.cifar_mnist import CIFAR10, MNIST, load_cifar10, load_mnist
 from ftt.data.dataset import Dataset, assemble, pick_balanced
 from ftt.data.fetch import Collection
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.pairing import make_environments
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import param
 from ftt.spec import Training
@@ -21,7 +22,6 @@ from ftt.spec import Training
 CAR, TRUCK = 1, 9
 SOURCE = {"train": "train", "val": "train", "test": "test"}
 """Which published part a split is drawn from."""
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Dominoes(Dataset):
     def collections(cls) -> tuple[Collection, ...]:
         return CIFAR10, MNIST
 
-    def load(self, places: Places) -> GroupedData:
-        cifar, mnist = load_cifar10(places), load_mnist(places)
+    def load(self, roots: Roots) -> GroupedData:
+        cifar, mnist = load_cifar10(roots), load_mnist(roots)
         rng = np.random.default_rng([self.seed, 0xD0311])
         vehicles = {part: np.flatnonzero(np.isin(cifar[f"{part}_labels"], (CAR, TRUCK))) for part in ("train", "test")}
         digits = {part: np.flatnonzero(mnist[f"{part}_labels"] <= 1) for part in ("train", "test")}

@@ -15,7 +15,7 @@ from ftt.data.fetch import sha256_of
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.inputs import ArrayInputs
 from ftt.data.own import OwnTable
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
 from ftt.params import Json, param
 
@@ -40,7 +40,7 @@ class Embeddings(OwnTable):
 
     features: str = param("features", help="array or column of the features")
 
-    def load(self, places: Places) -> GroupedData:
+    def load(self, roots: Roots) -> GroupedData:
         table = Path(self.path)
         columns = read_columns(table)
         features = self._features(columns, table)

@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from ftt.data.download import NotHereError, discard, download
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.progress import say
 
@@ -57,31 +57,31 @@ class Collection:
     dataset: str = ""
     """The data set whose name fetches this collection, where the two names differ."""
 
-    def obtain(self, places: Places, *, offline: bool = False) -> dict[str, Path]:
+    def obtain(self, roots: Roots, *, offline: bool = False) -> dict[str, Path]:
         """The verified files of the first bundle that can be had, by name."""
         reasons: list[str] = []
         for look_only in (True, False):
             for bundle in self.bundles:
                 try:
-                    return {f.name: self._file(f, places, look_only or offline) for f in bundle.files}
+                    return {f.name: self._file(f, roots, look_only or offline) for f in bundle.files}
                 except NotHereError as missing:
                     reasons.append(str(missing))
             if offline:
                 break
-        raise self._nothing_reachable(places, reasons)
+        raise self._nothing_reachable(roots, reasons)
 
-    def found(self, places: Places) -> bool:
+    def found(self, roots: Roots) -> bool:
         """Whether a bundle is on this machine already (by name; contents are verified when used)."""
-        folders = [*places.placed(self.name), places.cache / self.name]
+        folders = [*roots.placed(self.name), roots.cache / self.name]
         return any(
             all(any((folder / f.name).is_file() for folder in folders) for f in bundle.files) for bundle in self.bundles
         )
 
-    def _file(self, file: RemoteFile, places: Places, look_only: bool) -> Path:
-        for folder in places.placed(self.name):
+    def _file(self, file: RemoteFile, roots: Roots, look_only: bool) -> Path:
+        for folder in roots.placed(self.name):
             if (folder / file.name).is_file():
                 return verified(folder / file.name, file.sha256)
-        cached = places.cache / self.name / file.name
+        cached = roots.cache / self.name / file.name
         if cached.is_file():
             return verified(cached, file.sha256)
         if look_only:
@@ -91,14 +91,14 @@ class Collection:
         with FileLock(cached.with_name(f".{file.name}.lock")):
             return verified(cached, file.sha256) if cached.is_file() else _fetch(file, cached)
 
-    def _nothing_reachable(self, places: Places, reasons: list[str]) -> FttError:
+    def _nothing_reachable(self, roots: Roots, reasons: list[str]) -> FttError:
         wanted = " or ".join("{" + ", ".join(f.name for f in b.files) + "}" for b in self.bundles)
-        folder = (places.data or Path("$FTT_DATA")) / self.name
+        folder = (roots.data or Path("$FTT_DATA")) / self.name
         dataset = self.dataset or self.name
         return UnreachableError(
             f"the files of {self.name!r} are not on this machine and no source could be reached",
             given="; ".join(dict.fromkeys(reasons)),
-            allowed=f"{wanted} in {folder} or in {places.cache / self.name}",
+            allowed=f"{wanted} in {folder} or in {roots.cache / self.name}",
             hint=f"with a network: ftt data get {dataset}; without: place the files, set FTT_DATA, and check "
             f"with: ftt data show {dataset}",
         )

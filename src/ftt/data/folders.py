@@ -14,7 +14,7 @@ from ftt.data.columns import SPLIT_NAMES
 from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.own import OwnData
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import Json, param
 from ftt.progress import say
@@ -40,12 +40,12 @@ class Folder(OwnData):
     size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
     skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many")
 
-    def load(self, places: Places) -> GroupedData:
+    def load(self, roots: Roots) -> GroupedData:
         root = Path(self.path)
         names = find_images(root)
         depth = recognise(root, names)
         say(f"{root}: {len(names):,} images in folders of {WITH_SPLIT if depth == 4 else WITHOUT_SPLIT}")
-        images = image_inputs([root / name for name in names], self.size, places)
+        images = image_inputs([root / name for name in names], self.size, roots)
         if self.skip_broken:
             rows = images.whole_rows()
             images, names = images.take(rows), [names[row] for row in rows]

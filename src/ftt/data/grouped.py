@@ -14,11 +14,9 @@ from typing import Literal, overload
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import BoolArray, IntArray
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError, unknown
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 SPLITS = ("train", "val", "test")
 

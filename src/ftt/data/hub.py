@@ -15,12 +15,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import IntArray
 from ftt.data.columns import SPLIT_NAMES, as_texts
 from ftt.data.decoded import decoded_once
 from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData
-from ftt.data.images import EncodedImages, IntArray, stamp_of
+from ftt.data.images import EncodedImages, stamp_of
 from ftt.data.own import OwnTable
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError, unknown
 from ftt.params import Json, digest, param
@@ -49,7 +50,7 @@ class Hub(OwnTable):
     size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
     skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many")
 
-    def load(self, places: Places) -> GroupedData:
+    def load(self, roots: Roots) -> GroupedData:
         parts = open_parts(self.path)
         for name, flag in (
             (self.text or self.image, "text" if self.text else "image"),
@@ -63,7 +64,7 @@ class Hub(OwnTable):
             columns[self.split] = np.concatenate([np.full(len(part), name) for name, part in parts.items()])
         if self.text is not None:
             return self.group(columns, Texts(_column(parts, self.text).tolist()))
-        images = decoded_once(HubImages.of(list(parts.values()), self.image, self.size), places)
+        images = decoded_once(HubImages.of(list(parts.values()), self.image, self.size), roots)
         if not self.skip_broken:
             return self.group(columns, images)
         rows = images.whole_rows()

@@ -13,14 +13,13 @@ from pathlib import Path
 from typing import Literal, Self, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ftt import threads
+from ftt.arrays import IntArray
 from ftt.data.pixels import DECODING, Pixels, decode
 from ftt.errors import FttError
 from ftt.progress import say, track
 
-IntArray = npt.NDArray[np.int64]
 T = TypeVar("T")
 
 

@@ -12,7 +12,7 @@ from ftt.data.decoded import image_inputs
 from ftt.data.fetch import sha256_of
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.own import OwnTable
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError
 from ftt.params import Json, param
@@ -37,12 +37,12 @@ class Manifest(OwnTable):
     text: str | None = param(None, help="column of texts; they are then the inputs, not images", added=True)
     skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many", added=True)
 
-    def load(self, places: Places) -> GroupedData:
+    def load(self, roots: Roots) -> GroupedData:
         table = Path(self.path)
         columns = read_columns(table, self.used | {self.text or self.image})
         if self.text is not None:
             return self.group(columns, Texts(need(columns, self.text, table, "text").tolist()))
-        images = image_inputs(self._paths(table, columns), self.size, places)
+        images = image_inputs(self._paths(table, columns), self.size, roots)
         if not self.skip_broken:
             return self.group(columns, images)
         rows = images.whole_rows()
@@ -71,7 +71,7 @@ class Manifest(OwnTable):
             raise FttError("there is no such folder of images", given=root, allowed="a folder", hint="set --image-root")
         inside = root.resolve()
         folders: dict[Path, Path] = {}
-        paths, places = [], []
+        paths, files = [], []
         for name in need(columns, self.image, table, "image"):
             path = root / str(name)
             if path.parent not in folders:
@@ -82,8 +82,8 @@ class Manifest(OwnTable):
             if not place.is_relative_to(inside):
                 raise FttError("an image path leaves the folder", given=name, allowed=f"paths below {root}")
             paths.append(path)
-            places.append(place)
-        twice = [place.relative_to(inside) for place, count in Counter(places).items() if count > 1]
+            files.append(place)
+        twice = [place.relative_to(inside) for place, count in Counter(files).items() if count > 1]
         if twice:
             listed = ", ".join(map(str, twice[:5])) + (", …" if len(twice) > 5 else "")
             raise FttError(

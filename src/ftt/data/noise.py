@@ -10,12 +10,10 @@ import math
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from ftt.arrays import BoolArray, IntArray
 from ftt.errors import FttError
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Policy = Literal["keep-spurious", "proportional"]
 
 

@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import IntArray
 from ftt.data.columns import Columns, encode, encode_like, need, parse_split
 from ftt.data.dataset import Dataset
-from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData, IntArray
+from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData
 from ftt.data.inputs import Inputs
 from ftt.data.noise import flip_by_table
 from ftt.data.splitting import make_splits

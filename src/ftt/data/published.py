@@ -15,17 +15,16 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import BoolArray, IntArray
 from ftt.data.dataset import Dataset
 from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.noise import Policy, flip_by_table
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import param
 from ftt.spec import Training
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 Counts = Mapping[str, tuple[int, ...]]
 """Numbers of rows by split (or domain); within a split by group, (0, 0), (0, 1), (1, 0), (1, 1)."""
 
@@ -70,19 +69,19 @@ def check_counts(name: str, found: Counts, published: Counts) -> None:
 
 
 def find_folder(
-    info: DatasetInfo, places: Places, names: Sequence[str], holds: Callable[[Path], bool], layout: str
+    info: DatasetInfo, roots: Roots, names: Sequence[str], holds: Callable[[Path], bool], layout: str
 ) -> Path:
     """The first placed folder of one of these names that holds what it should."""
-    there = places.placed(*names)
+    there = roots.placed(*names)
     for folder in there:
         if holds(folder):
             return folder
-    if places.data is None:
+    if roots.data is None:
         given = "FTT_DATA is not set, so there is no folder to look in"
     elif there:
         given = f"{there[0]}, which holds {', '.join(sorted(f.name for f in there[0].iterdir())[:5]) or 'nothing'}"
     else:
-        given = f"no folder {', '.join(str(places.data / name) for name in names)}"
+        given = f"no folder {', '.join(str(roots.data / name) for name in names)}"
     raise FttError(
         f"the files of {info.name!r} are not on this machine",
         given=given,
@@ -91,9 +90,9 @@ def find_folder(
     )
 
 
-def locate_images(roots: Sequence[Path], names: Sequence[str]) -> list[Path]:
+def locate_images(folders: Sequence[Path], names: Sequence[str]) -> list[Path]:
     """The images of these relative names, all of them below the first root that has the first one."""
-    root = next((root for root in roots if (root / names[0]).is_file()), roots[0])
+    root = next((root for root in folders if (root / names[0]).is_file()), folders[0])
     paths = [root / name for name in names]
     missing = [path for path in paths if not path.is_file()]
     if missing:
@@ -149,15 +148,15 @@ class FlippedImages(Dataset):
     size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
 
     @abstractmethod
-    def rows(self, places: Places) -> tuple[Rows, Counts, Sequence[Path]]:
+    def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
         """The clean table, the counts it should have, and the folders its images may be in."""
 
-    def load(self, places: Places) -> GroupedData:
-        rows, published, roots = self.rows(places)
+    def load(self, roots: Roots) -> GroupedData:
+        rows, published, folders = self.rows(roots)
         check_counts(self.name, rows.counts(), published)
         flipped = self.flips(rows)
         return GroupedData(
-            image_inputs(locate_images(roots, rows.names.tolist()), self.size, places),
+            image_inputs(locate_images(folders, rows.names.tolist()), self.size, roots),
             np.where(flipped, 1 - rows.y, rows.y),
             rows.a,
             rows.split,

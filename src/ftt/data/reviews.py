@@ -14,16 +14,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import IntArray
 from ftt.data.dataset import Dataset
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.pairing import Pairs, pair_correlated, pair_independent
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError
 from ftt.params import param
 from ftt.spec import Training
 
-IntArray = npt.NDArray[np.int64]
 SOURCES = ("imdb", "rotten_tomatoes")
 
 
@@ -60,7 +60,7 @@ class Reviews(Dataset):
     val_size: int = param(1000, help="probing reviews", low=4)
     test_size: int = param(1000, help="test reviews", low=4)
 
-    def load(self, places: Places) -> GroupedData:
+    def load(self, roots: Roots) -> GroupedData:
         texts, y, a = read_reviews()
         parts = self._environments()
         # The last shall be first: what the noise does to the training rows leaves the test rows alone.

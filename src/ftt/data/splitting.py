@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ftt.data.grouped import SPLITS, IntArray
+from ftt.arrays import IntArray
+from ftt.data.grouped import SPLITS
 from ftt.errors import FttError
 
 

@@ -1,4 +1,4 @@
-"""Waterbirds: birds of CUB on backgrounds of Places, the training birds mostly where they belong."""
+"""Waterbirds: birds of CUB on backgrounds of Roots, the training birds mostly where they belong."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from ftt.data.columns import need, parse_split, read_columns
 from ftt.data.grouped import DatasetInfo
-from ftt.data.places import Places
 from ftt.data.published import WATERBIRDS, Counts, FlippedImages, Rows, find_folder
+from ftt.data.roots import Roots
 
 OFFICIAL = "waterbird_complete95_forest2water2"
 FOLDERS = ("waterbirds", OFFICIAL, f"waterbirds/{OFFICIAL}", "waterbirds_v1.0")
@@ -32,16 +32,16 @@ class Waterbirds(FlippedImages):
         classes=("landbird", "waterbird"),
         attributes=("land", "water"),
         summary="landbirds/waterbirds (core) before land/water (spurious), 4,795 / 1,199 / 5,794 images",
-        licence="made of CUB-200-2011 and Places: for non-commercial research; not ours to pass on",
+        licence="made of CUB-200-2011 and Roots: for non-commercial research; not ours to pass on",
         citation="Sagawa et al., Distributionally Robust Neural Networks for Group Shifts, ICLR 2020",
         version="1.0",
         how_to_get=f"get {OFFICIAL}.tar.gz from the group_DRO repository of its authors, unpack it as "
         "$FTT_DATA/waterbirds, and check it with: ftt data show waterbirds",
     )
 
-    def rows(self, places: Places) -> tuple[Rows, Counts, Sequence[Path]]:
+    def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
         layout = "metadata.csv (img_filename, y, place, split) and the folders of images it names"
-        folder = find_folder(self.info, places, FOLDERS, lambda f: (f / "metadata.csv").is_file(), layout)
+        folder = find_folder(self.info, roots, FOLDERS, lambda f: (f / "metadata.csv").is_file(), layout)
         table = folder / "metadata.csv"
         columns = read_columns(table)
         rows = Rows(

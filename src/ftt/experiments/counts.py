@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ftt import registry
-from ftt.data import Dataset, Places
+from ftt.data import Dataset, Roots
 from ftt.data.published import CELEBA, WATERBIRDS, Counts
 from ftt.errors import FttError
 from ftt.experiments.story import Ask, Story
@@ -15,17 +15,17 @@ PRINTED = {"dominoes": DOMINOES, "waterbirds": WATERBIRDS, "celeba": CELEBA}
 SIZES = {"dominoes": {"paper_sizes": True}}
 
 
-def counts_story(board: Board, ask: Ask, places: Places) -> Story:
+def counts_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """Counts of every group and split; a data set that is not here is said so."""
     rows, findings = [], []
     for name, printed in PRINTED.items():
         data: Dataset = registry.DATASETS.build({"name": name, **SIZES.get(name, {})})  # type: ignore[assignment]
         # Counting is no reason to fetch.
-        if not all(collection.found(places) for collection in data.collections()):
+        if not all(collection.found(roots) for collection in data.collections()):
             findings.append(f"{name}: not counted (not on this machine: ftt data get {name})")
             continue
         try:
-            loaded = data.load(places)
+            loaded = data.load(roots)
         except FttError as missing:
             findings.append(f"{name}: not counted ({missing.problem})")
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ftt.data import Dataset, Places
+from ftt.data import Dataset, Roots
 from ftt.data.digits import Digits
 from ftt.data.dominoes import Dominoes
 from ftt.experiments.runner import run
@@ -82,7 +82,7 @@ def specs(dataset: str) -> list[tuple[tuple[float, float], str, Spec]]:
     return listed
 
 
-def run_demo(dataset: str, home: Home, places: Places) -> list[Row]:
+def run_demo(dataset: str, home: Home, roots: Roots) -> list[Row]:
     """Run what is missing and return all six rows."""
     listed = specs(dataset)
     done = sum(home.runs.find(spec) is not None for *_, spec in listed)
@@ -92,7 +92,7 @@ def run_demo(dataset: str, home: Home, places: Places) -> list[Row]:
     for number, (setting, name, spec) in enumerate(listed, start=1):
         core, spurious = setting
         say(f"run {number}/{len(listed)}: {RECIPES[name]} at core noise {core:.0%}, spurious noise {spurious:.0%}")
-        result = run(spec, home, places)
+        result = run(spec, home, roots)
         worst = result["worst_group_accuracy"]
         initial.setdefault(setting, worst)
         rows.append(Row(setting, name, result, None if name == "init" else worst - initial[setting]))

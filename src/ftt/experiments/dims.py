@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import replace
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.experiments.noise_tables import noise_settings
 from ftt.experiments.story import Ask, Story
 from ftt.experiments.tables import METRICS, WORST, Board, Cell, TextTable
@@ -35,7 +35,7 @@ def dims_cells(ask: Ask) -> list[Cell]:
     return cells
 
 
-def dims_story(board: Board, ask: Ask, places: Places) -> Story:
+def dims_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """Accuracies and probing times by dimension; the smallest number that is as good as all."""
     tables = [board.table(metric, "dimensions") for metric in METRICS]
     seconds = {row: _seconds(board, row) for row in board.rows}

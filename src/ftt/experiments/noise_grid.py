@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from altair import TopLevelMixin
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.experiments.paper import FRACTIONS
 from ftt.experiments.story import Ask, Story
 from ftt.experiments.tables import AVERAGE, METRICS, WORST, Board, Cell, TextTable
@@ -65,7 +65,7 @@ def grid_by_p_cells(ask: Ask) -> list[Cell]:
     ]
 
 
-def gain_story(board: Board, ask: Ask, places: Places) -> Story:
+def gain_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """Figure 1: what training does to the probed worst group, over the grid."""
     values = levels(ask)
     maps = [HeatMap(f"{row} − initial features, worst group", _gains(board, row, values)) for row in (ERM, FTT)]
@@ -77,7 +77,7 @@ def gain_story(board: Board, ask: Ask, places: Places) -> Story:
     )
 
 
-def accuracy_story(board: Board, ask: Ask, places: Places) -> Story:
+def accuracy_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """The appendix figure: accuracies of ERM and FTT over the grid, with means over rows and columns."""
     values = levels(ask)
     tables: list[TextTable] = []
@@ -95,7 +95,7 @@ def accuracy_story(board: Board, ask: Ask, places: Places) -> Story:
     return Story(tables + _seeds(board), findings, charts)
 
 
-def by_p_story(board: Board, ask: Ask, places: Places) -> Story:
+def by_p_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """The appendix figure: FTT at each p over the grid."""
     values = levels(ask, few=True)
     tables: list[TextTable] = []

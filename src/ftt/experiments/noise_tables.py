@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.experiments.noise_grid import LEVELS, at
 from ftt.experiments.paper import FRACTIONS, NOISES, main_table, p_table
 from ftt.experiments.story import Ask, Story, both_tables
@@ -47,7 +47,7 @@ def p_cells(ask: Ask) -> list[Cell]:
     ]
 
 
-def p_story(board: Board, ask: Ask, places: Places) -> Story:
+def p_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """Both tables, and how every p does against ERM."""
     findings = [f"best p at {column}: {_best(board, column)}" for column in board.columns]
     for row in board.rows[1:]:
@@ -55,7 +55,7 @@ def p_story(board: Board, ask: Ask, places: Places) -> Story:
         known = [gain for gain in gains if gain is not None]
         if known:
             findings.append(f"{row} against ERM, worst group, mean over the noises: {signed(sum(known) / len(known))}")
-    return Story(both_tables(board, ask, places).tables, findings)
+    return Story(both_tables(board, ask, roots).tables, findings)
 
 
 def gain_cells(ask: Ask) -> list[Cell]:
@@ -71,7 +71,7 @@ def gain_cells(ask: Ask) -> list[Cell]:
     ]
 
 
-def gain_story(board: Board, ask: Ask, places: Places) -> Story:
+def gain_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """Figure 4: ERM's gain over the initial features against the core noise."""
     curves = []
     for metric, words in METRICS.items():
@@ -88,7 +88,7 @@ def gain_story(board: Board, ask: Ask, places: Places) -> Story:
         if curve.points
     ]
     chart = lines(curves, "core noise η_core in %", "gain of ERM over the initial features, points", zero=True)
-    return Story(both_tables(board, ask, places).tables, findings, {"fig4": chart})
+    return Story(both_tables(board, ask, roots).tables, findings, {"fig4": chart})
 
 
 def _best(board: Board, column: str) -> str:

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from ftt import backbones
-from ftt.data import Dataset, Places
+from ftt.data import Dataset, Roots
 from ftt.methods.base import Method
 from ftt.params import digest
 from ftt.spec import Probing, Spec
@@ -32,9 +32,9 @@ class Cost:
     rows: int
 
 
-def pilot(spec: Spec, places: Places) -> Cost:
+def pilot(spec: Spec, roots: Roots) -> Cost:
     """Time a few training steps and forward passes of a run, on its own data and backbone."""
-    data = cast(Dataset, spec.data).load(places)
+    data = cast(Dataset, spec.data).load(roots)
     split = data["train"]
     backbone = backbones.create(spec.backbone, split.inputs)
     rows = np.arange(min(ROWS, len(split)))
@@ -54,7 +54,7 @@ def pilot(spec: Spec, places: Places) -> Cost:
     return Cost(_seconds(step) / len(rows), _seconds(look) / len(rows), len(split), len(data))
 
 
-def estimate(pending: Sequence[Spec], places: Places) -> float:
+def estimate(pending: Sequence[Spec], roots: Roots) -> float:
     """Seconds of one worker for runs that have no result yet.
 
     At most: features and trainings that earlier runs left in the store are not known here.
@@ -65,7 +65,7 @@ def estimate(pending: Sequence[Spec], places: Places) -> float:
     for spec in pending:
         kind = digest({**spec.data.identity(), "seed": 0, "core_noise": 0, "spurious_noise": 0}, spec.backbone)
         if kind not in costs:
-            costs[kind] = pilot(spec, places)
+            costs[kind] = pilot(spec, roots)
         cost = costs[kind]
         features = digest(spec.data.identity(), spec.backbone)
         if features not in seen:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.caching import Artifact, Cache
-from ftt.data import Dataset, GroupedData, Places, Split
+from ftt.data import Dataset, GroupedData, Roots, Split
 from ftt.errors import FttError
 from ftt.experiments.overview import noises
 from ftt.freeze.base import Basis, Freezer, Projection
@@ -34,7 +34,7 @@ from ftt.version import __version__
 T = TypeVar("T")
 
 
-def run(spec: Spec, home: Home, places: Places, machine: Machine | None = None) -> dict[str, Json]:
+def run(spec: Spec, home: Home, roots: Roots, machine: Machine | None = None) -> dict[str, Json]:
     """Run a Spec, or return what running it gave before.
 
     The result is plain JSON; ``from_store`` says which of the two happened.
@@ -43,7 +43,7 @@ def run(spec: Spec, home: Home, places: Places, machine: Machine | None = None) 
         return {**found, "from_store": True}
     machine = machine or Machine()
     # Loaded before the run is noted down: data that cannot be used leaves no trace of a run.
-    data = cast(Dataset, spec.data).load(places)
+    data = cast(Dataset, spec.data).load(roots)
     if machine.devices * machine.nodes > 1 and machine.fabric().global_rank > 0:
         # A helper of a training over several processes: it takes no locks, writes nothing and has nothing to say.
         _compute(spec, data, home, ReadOnly(home.artifacts), machine)

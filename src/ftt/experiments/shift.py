@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.experiments.paper import domains, shift_table
 from ftt.experiments.story import Ask, Story
 from ftt.experiments.tables import AVERAGE, Board, Cell
@@ -23,7 +23,7 @@ def shift_cells(ask: Ask) -> list[Cell]:
     ]
 
 
-def shift_story(board: Board, ask: Ask, places: Places) -> Story:
+def shift_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """The table, its means over the domains, and FTT against the best other method."""
     table = board.table(AVERAGE, "method")
     table.columns.append("mean")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from altair import TopLevelMixin
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.errors import FttError, unknown
 from ftt.experiments.budgets import BUDGETS, Setting, setting
 from ftt.experiments.paper import SAID
@@ -45,7 +45,7 @@ class Story:
     charts: dict[str, TopLevelMixin] = field(default_factory=dict)
 
 
-def both_tables(board: Board, ask: Ask, places: Places) -> Story:
+def both_tables(board: Board, ask: Ask, roots: Roots) -> Story:
     """Worst group and average; where they are the same number everywhere, once."""
     tables = [board.table(metric) for metric in METRICS]
     same = all(m.values(WORST) == m.values(AVERAGE) for m in board.cells)
@@ -72,7 +72,7 @@ class Experiment:
     title: str
     question: str
     cells: Callable[[Ask], list[Cell]]
-    story: Callable[[Board, Ask, Places], Story] = both_tables
+    story: Callable[[Board, Ask, Roots], Story] = both_tables
     datasets: tuple[str, ...] = ()
     reduced: str = ""
 

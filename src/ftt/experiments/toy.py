@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ftt.data import Places
+from ftt.data import Roots
 from ftt.experiments.story import Ask, Story
 from ftt.experiments.tables import Board, TextTable
 from ftt.report.theory_maps import toy_chart
@@ -10,7 +10,7 @@ from ftt.theory import single_feature_ratio
 from ftt.theory.toy import figure_3
 
 
-def toy_story(board: Board, ask: Ask, places: Places) -> Story:
+def toy_story(board: Board, ask: Ask, roots: Roots) -> Story:
     """Both flows as numbers and as a picture; the closed form stands beside the integration."""
     toys = figure_3()
     rows = []

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import Float32Array, IntArray
 from ftt.backbones.base import Backbone
 from ftt.caching import Cache
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError
 from ftt.freeze.moments import Moments
 from ftt.params import Configurable, Json, param
-
-FloatArray = npt.NDArray[np.float32]
-IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -35,11 +33,11 @@ class Projection:
         Share of the variance of φ that the k directions keep.
     """
 
-    weight: FloatArray
-    bias: FloatArray
+    weight: Float32Array
+    bias: Float32Array
     explained: float
 
-    def __call__(self, phi: FloatArray) -> FloatArray:
+    def __call__(self, phi: Float32Array) -> Float32Array:
         """(n, k) frozen features of (n, m) features."""
         return phi @ self.weight + self.bias
 
@@ -60,8 +58,8 @@ class Basis:
         Total variance of φ.
     """
 
-    weight: FloatArray
-    mean: FloatArray
+    weight: Float32Array
+    mean: Float32Array
     variance: npt.NDArray[np.float64]
     total: float
 
@@ -84,7 +82,7 @@ class Basis:
         return cls(arrays["weight"], arrays["mean"], arrays["variance"], float(arrays["total"][0]))
 
 
-def moments_of(batches: Iterable[FloatArray], m: int) -> Moments:
+def moments_of(batches: Iterable[Float32Array], m: int) -> Moments:
     """Mean and covariance of all batches."""
     moments = Moments(m)
     for batch in batches:
@@ -113,7 +111,7 @@ class Freezer(Configurable, ABC):
         """The model whose features are frozen: the initial one, unless a freezer learns without labels first."""
         return backbone
 
-    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
+    def basis(self, batches: Iterable[Float32Array], m: int) -> Basis:
         """Fit on the features of the training split, batch by batch."""
         return self.basis_of(moments_of(batches, m))
 

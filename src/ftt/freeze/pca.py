@@ -17,7 +17,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from ftt.freeze.base import Basis, FloatArray, Freezer, IntArray, spanned
+from ftt.arrays import Float32Array, IntArray
+from ftt.freeze.base import Basis, Freezer, spanned
 from ftt.freeze.eigen import principal
 from ftt.freeze.moments import Moments
 from ftt.params import param
@@ -38,7 +39,7 @@ class PCA(Freezer):
         None, help="fit on so many rows, drawn without labels; on all by default", low=2, added=True
     )
 
-    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
+    def basis(self, batches: Iterable[Float32Array], m: int) -> Basis:
         if self.rows is None:
             return super().basis(batches, m)
         phi = np.concatenate(list(batches))

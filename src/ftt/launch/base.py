@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ftt import threads
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
 from ftt.params import Json
 from ftt.progress import say, track
@@ -96,12 +96,12 @@ class Launcher(Protocol):
     """Runs Specs, each under a number, and tells as each ends, in any order; `total` counts those done before too."""
 
     def __call__(
-        self, specs: Mapping[int, Spec], home: Home, places: Places, resources: Resources, total: int
+        self, specs: Mapping[int, Spec], home: Home, roots: Roots, resources: Resources, total: int
     ) -> Iterator[Ended]: ...
 
 
 def launch(
-    specs: Sequence[Spec], home: Home, places: Places, *, on: str = "local", resources: Resources = ALL
+    specs: Sequence[Spec], home: Home, roots: Roots, *, on: str = "local", resources: Resources = ALL
 ) -> list[Outcome]:
     """Run every Spec that has no result yet.
 
@@ -113,7 +113,7 @@ def launch(
         What to run.
     home : Home
         Where results and artifacts are kept.
-    places : Places
+    roots : Roots
         Where data may be.
     on : str
         "local": processes of this machine, or this process if one worker is enough. "ray": tasks on the cluster that
@@ -136,7 +136,7 @@ def launch(
             ended[index] = Ended(index, {**found, "from_store": True})
     left = {index: specs[index] for index in sorted(first.values()) if index not in ended}
     if left:
-        news = _launcher(on)(left, home, places, resources, len(first))
+        news = _launcher(on)(left, home, roots, resources, len(first))
         for end in track(news, "runs", total=len(first), done=len(ended)):
             ended[end.index] = end
             if end.error is not None:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ftt import threads as pools
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.launch.base import Ended, Resources
 from ftt.launch.worker import attempt, order
 from ftt.params import Json
@@ -37,16 +37,16 @@ Inbox = queue.Queue[tuple["Worker", dict[str, Json] | None]]
 
 
 def run_locally(
-    specs: Mapping[int, Spec], home: Home, places: Places, resources: Resources, total: int
+    specs: Mapping[int, Spec], home: Home, roots: Roots, resources: Resources, total: int
 ) -> Iterator[Ended]:
     """In this process if one worker is wanted, else in several."""
     workers, threads = resources.divide(total)
     if workers == 1:
-        return run_here(specs, home, places, threads)
-    return run_in_processes(specs, home, places, min(workers, len(specs)), threads)
+        return run_here(specs, home, roots, threads)
+    return run_in_processes(specs, home, roots, min(workers, len(specs)), threads)
 
 
-def run_here(specs: Mapping[int, Spec], home: Home, places: Places, threads: int) -> Iterator[Ended]:
+def run_here(specs: Mapping[int, Spec], home: Home, roots: Roots, threads: int) -> Iterator[Ended]:
     """In this process, one after another."""
     import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
 
@@ -54,11 +54,11 @@ def run_here(specs: Mapping[int, Spec], home: Home, places: Places, threads: int
     with pools.limited_to(threads):
         while waiting:
             index = _choose(waiting, home)
-            yield Ended(index, **attempt(waiting.pop(index), home, places))
+            yield Ended(index, **attempt(waiting.pop(index), home, roots))
 
 
 def run_in_processes(
-    specs: Mapping[int, Spec], home: Home, places: Places, workers: int, threads: int
+    specs: Mapping[int, Spec], home: Home, roots: Roots, workers: int, threads: int
 ) -> Iterator[Ended]:
     """In so many worker processes, each for several runs."""
     waiting, attempts = dict(specs), dict.fromkeys(specs, 0)
@@ -72,7 +72,7 @@ def run_in_processes(
     def give(worker: Worker) -> None:
         index = worker.at = _choose(waiting, home)
         attempts[index] += 1
-        worker.send(order(waiting.pop(index), home, places))
+        worker.send(order(waiting.pop(index), home, roots))
 
     try:
         for _ in range(workers):

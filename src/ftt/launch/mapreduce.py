@@ -21,7 +21,7 @@ from safetensors.numpy import load, save
 from ftt import registry
 from ftt import threads as pools
 from ftt.backbones import create, extract
-from ftt.data import Dataset, Places
+from ftt.data import Dataset, Roots
 from ftt.data.grouped import require_fittable
 from ftt.errors import FttError, unknown
 from ftt.freeze.moments import Moments
@@ -34,7 +34,7 @@ from ftt.store import Home
 def moments_by_shards(
     data: Dataset,
     backbone: str,
-    places: Places,
+    roots: Roots,
     *,
     shards: int,
     split: str = "train",
@@ -50,7 +50,7 @@ def moments_by_shards(
         Read by every task for itself; a task looks at the inputs of its own rows only.
     backbone : str
         A name of `ftt ls backbones`.
-    places : Places
+    roots : Roots
         Where data may be, on every node.
     shards : int
         Into how many runs of neighbouring rows the split is cut.
@@ -71,8 +71,8 @@ def moments_by_shards(
         "data": data.describe(),
         "backbone": backbone,
         "split": split,
-        "cache": str(places.cache.resolve()),
-        "placed": str(places.data.resolve()) if places.data else None,
+        "cache": str(roots.cache.resolve()),
+        "placed": str(roots.data.resolve()) if roots.data else None,
         "home": str(home.root.resolve()) if home else None,
     }
     orders = [json.dumps({**given, "shard": shard, "shards": shards}) for shard in range(shards)]
@@ -108,8 +108,8 @@ def sum_shard_on_node(text: str, threads: int) -> bytes:
 def sum_shard(text: str) -> bytes:
     """Moments of one shard as the bytes of a safetensors file."""
     given = json.loads(text)
-    places = Places(Path(given["cache"]), Path(given["placed"]) if given["placed"] else None)
-    data = cast(Dataset, registry.DATASETS.build(given["data"])).load(places)
+    roots = Roots(Path(given["cache"]), Path(given["placed"]) if given["placed"] else None)
+    data = cast(Dataset, registry.DATASETS.build(given["data"])).load(roots)
     inputs = require_fittable(data[given["split"]], "moments").inputs
     bounds = np.linspace(0, len(inputs), given["shards"] + 1).astype(np.int64)
     start, end = bounds[given["shard"]], bounds[given["shard"] + 1]

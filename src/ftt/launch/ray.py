@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ftt import threads as pools
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.launch.base import Ended, Resources
 from ftt.launch.worker import carry_out, in_one_line, order
@@ -33,7 +33,7 @@ OBJECTS = 128 * 2**20
 
 
 def run_on_ray(
-    specs: Mapping[int, Spec], home: Home, places: Places, resources: Resources, total: int
+    specs: Mapping[int, Spec], home: Home, roots: Roots, resources: Resources, total: int
 ) -> Iterator[Ended]:
     """As tasks; on a cluster that is there already as many at once as it has room for, if no number was given."""
     with cluster(resources, total) as (ray, workers, threads), seen_by(home) as token:
@@ -43,7 +43,7 @@ def run_on_ray(
         try:
             while True:
                 for index, spec in itertools.islice(waiting, workers - len(running)):
-                    text = json.dumps(order(spec, home, places))
+                    text = json.dumps(order(spec, home, roots))
                     running[task.remote(text, token, threads, str(Path.cwd()))] = index
                 if not running:
                     return

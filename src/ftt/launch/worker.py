@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TextIO, TypeVar
 
 from ftt import threads
-from ftt.data.places import Places
+from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import Json
 from ftt.progress import shown_on
@@ -28,13 +28,13 @@ from ftt.store import Home
 T = TypeVar("T")
 
 
-def attempt(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
+def attempt(spec: Spec, home: Home, roots: Roots) -> dict[str, Json]:
     """Run a Spec: its ``result``, or its ``error`` in one line and the ``traceback``."""
     # Imported here: a process that only starts workers needs no torch.
     from ftt.experiments.runner import run
 
     try:
-        return {"result": run(spec, home, places)}
+        return {"result": run(spec, home, roots)}
     except Exception as error:
         return failure(error)
 
@@ -50,25 +50,25 @@ def in_one_line(error: BaseException) -> str:
     return words if isinstance(error, FttError) else f"{type(error).__name__}: {words}"
 
 
-def order(spec: Spec, home: Home, places: Places) -> dict[str, Json]:
+def order(spec: Spec, home: Home, roots: Roots) -> dict[str, Json]:
     """All a worker has to know, as plain JSON. Paths are absolute: a worker may stand in another folder."""
     return {
         "spec": spec.describe(),
         "home": str(home.root.resolve()),
-        "cache": str(places.cache.resolve()),
-        "data": str(places.data.resolve()) if places.data else None,
+        "cache": str(roots.cache.resolve()),
+        "data": str(roots.data.resolve()) if roots.data else None,
     }
 
 
 def carry_out(given: dict[str, Json], home: Home | None = None) -> dict[str, Json]:
     """`attempt` what an order says; in another home than it says, if one is given."""
-    places = Places(Path(given["cache"]), Path(given["data"]) if given["data"] else None)
+    roots = Roots(Path(given["cache"]), Path(given["data"]) if given["data"] else None)
     try:
         spec = Spec.from_description(given["spec"])
     except FttError as error:
         # The driver knows a data set or method that this process does not.
         return failure(error)
-    return attempt(spec, home or Home(Path(given["home"])), places)
+    return attempt(spec, home or Home(Path(given["home"])), roots)
 
 
 class Wire:

@@ -19,9 +19,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError, unknown
 from ftt.probe.logistic import Fits, fit_many, survey
-from ftt.probe.protocol import FloatArray, IntArray, Solve, draw_rows, probe_together
+from ftt.probe.protocol import Solve, draw_rows, probe_together
 from ftt.probe.reference import fit_one_by_one
 
 PAPER_GRID = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ftt.arrays import BoolArray, FloatArray
 from ftt.probe.precondition import Spectrum
-from ftt.probe.problems import BoolArray, FloatArray
 
 MEMORY = 3
 """Pairs of steps and gradient changes kept; more cost time and, with this preconditioner, save no steps."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr
 
-from ftt.probe.problems import FloatArray
+from ftt.arrays import FloatArray
 
 MOST = 256
 """Leading directions kept at most; beyond them a step costs more than it saves."""

@@ -12,16 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ftt.arrays import BoolArray, FloatArray, IntArray
 from ftt.errors import FttError
-
-FloatArray = NDArray[np.floating[Any]]
-IntArray = NDArray[np.integer[Any]]
-BoolArray = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError
 from ftt.probe.problems import Fits
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.floating[Any]]
 
 Solve = Callable[[list[IntArray], list[float]], Fits]
 """From the rows and the C of every problem to the fits."""

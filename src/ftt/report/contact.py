@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
+from ftt.arrays import IntArray
 from ftt.atomic import replacing
 from ftt.data.decoded import peek
 from ftt.data.grouped import GroupedData
 from ftt.errors import FttError
 from ftt.rng import generator
-
-IntArray = npt.NDArray[np.int64]
 
 TILE, GAP, LINE = 96, 6, 15
 """Pixels: the side of an image, the room between two, the height of a line of text."""

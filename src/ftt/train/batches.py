@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ftt.arrays import Float32Array, IntArray
 from ftt.backbones.base import Backbone
 from ftt.data.augment import augment
 from ftt.data.grouped import Fittable
 from ftt.rng import generator
-
-IntArray = npt.NDArray[np.int64]
-FloatArray = npt.NDArray[np.float32]
 
 
 class FrozenBranch(Protocol):
@@ -59,7 +56,7 @@ class Batches:
         self,
         split: Fittable,
         backbone: Backbone,
-        frozen: FloatArray,
+        frozen: Float32Array,
         batch_size: int,
         *,
         views: str = "none",

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ftt.arrays import Float32Array
 from ftt.backbones import Backbone, create, extract
 from ftt.backbones.extract import batches, features_key
 from ftt.backbones.folding import fused
@@ -29,7 +29,6 @@ from ftt.train.model import Block, FreezeThenTrain, trained_features
 from ftt.train.network import TwoBranch, build
 from ftt.train.recipe import Recipe
 
-FloatArray = npt.NDArray[np.float32]
 OpenCheckpoint = Callable[[str], CheckpointFile | None]
 """From the key of a training to the place of its checkpoints."""
 
@@ -246,10 +245,10 @@ def _late_blocks(
     )
 
 
-def _unit_scale(features: FloatArray) -> float:
+def _unit_scale(features: Float32Array) -> float:
     spread = float(np.sqrt(features.var(axis=0, dtype=np.float64).mean()))
     return 1 / spread if spread > 0 else 1.0
 
 
-def _pieces(phi: FloatArray) -> list[FloatArray]:
+def _pieces(phi: Float32Array) -> list[Float32Array]:
     return [phi[start : start + 4096] for start in range(0, len(phi), 4096)]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
+from ftt.arrays import IntArray
 from ftt.errors import FttError
 from ftt.methods.base import Batch, Method, Outputs, Stage, State, Task
 from ftt.progress import track
@@ -26,7 +26,6 @@ from ftt.train.network import TwoBranch
 CHECKPOINT_SECONDS = 20.0
 """A killed run loses at most about this much work."""
 
-IntArray = npt.NDArray[np.int64]
 OnEpoch = Callable[[list[dict[str, Any]]], None]
 
 

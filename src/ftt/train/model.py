@@ -11,6 +11,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from ftt.arrays import Float32Array
 from ftt.backbones import Backbone, extract
 from ftt.caching import Artifact, Cache, NoCache
 from ftt.data.grouped import Split
@@ -21,7 +22,6 @@ from ftt.params import digest
 from ftt.train.network import TwoBranch
 from ftt.train.recipe import Recipe
 
-FloatArray = npt.NDArray[np.float32]
 DEPTHS = ("projected", "backbone")
 
 
@@ -81,7 +81,7 @@ class FreezeThenTrain:
         kept = [block.projection for block in self.blocks if block.source == "frozen" and block.projection]
         return kept[0].explained if kept else None
 
-    def transform(self, split: Split | Inputs, depth: str = "projected") -> FloatArray:
+    def transform(self, split: Split | Inputs, depth: str = "projected") -> Float32Array:
         """The features of a split.
 
         Parameters
@@ -123,7 +123,7 @@ class FreezeThenTrain:
 
         return ProbedModule(self, coef, intercept)
 
-    def _features(self, block: Block, inputs: Inputs, label: str, depth: str) -> FloatArray:
+    def _features(self, block: Block, inputs: Inputs, label: str, depth: str) -> Float32Array:
         if block.source == "frozen":
             return extract(self.frozen, inputs, label, self._cache)
         if depth == "backbone" and block.projection is not None:
@@ -136,7 +136,9 @@ class FreezeThenTrain:
         return trained_features(self.network, inputs, label, depth, self._key, self._cache)
 
 
-def trained_features(network: TwoBranch, inputs: Inputs, label: str, depth: str, key: str, cache: Cache) -> FloatArray:
+def trained_features(
+    network: TwoBranch, inputs: Inputs, label: str, depth: str, key: str, cache: Cache
+) -> Float32Array:
     """(n, ·) features of the trained branch, kept under the key of its training."""
 
     def make() -> Artifact:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Places:
+class Roots:
     """The two roots a data set may read from.
 
     Parameters
@@ -23,7 +23,7 @@ class Places:
     data: Path | None
 
     @classmethod
-    def from_environment(cls, cache: Path | None = None, data: Path | None = None) -> Places:
+    def from_environment(cls, cache: Path | None = None, data: Path | None = None) -> Roots:
         """Arguments first, then the environment, then the defaults."""
         placed = data or (Path(os.environ["FTT_DATA"]) if os.environ.get("FTT_DATA") else None)
         fetched = cache or Path(os.environ.get("FTT_CACHE") or Path.home() / ".cache" / "ftt")

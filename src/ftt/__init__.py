@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ftt.version import __version__
 
 if TYPE_CHECKING:
+    from ftt import theory
+    from ftt.api import fit, ls, reproduce, results, run, sweep
     from ftt.data import GroupedData, load
     from ftt.errors import FttError
     from ftt.estimators import FTTClassifier, PCAFreezer
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from ftt.freeze.offdiag import OffDiagonal
     from ftt.freeze.pca import PCA
     from ftt.freeze.random import RandomProjection
+    from ftt.launch import Resources
     from ftt.methods.cvar_dro import CVaRDRO
     from ftt.methods.erm import ERM
     from ftt.methods.group_dro import GroupDRO
@@ -24,34 +27,45 @@ if TYPE_CHECKING:
     from ftt.methods.jtt import JTT
     from ftt.metrics import GroupReport, group_report
     from ftt.probe import DFRProbe, fit_together
+    from ftt.recipe import Recipe
+    from ftt.result import Result
     from ftt.spec import Probing, Spec, Training
-    from ftt.train import FreezeThenTrain, Recipe, fit
+    from ftt.store import Home
+    from ftt.train import FreezeThenTrain
 
 _HOMES = {
     "CVaRDRO": "ftt.methods.cvar_dro",
     "Contrastive": "ftt.freeze.contrastive",
+    "DFRProbe": "ftt.probe",
+    "ERM": "ftt.methods.erm",
     "FTTClassifier": "ftt.estimators",
+    "FreezeThenTrain": "ftt.train",
+    "FttError": "ftt.errors",
     "GroupDRO": "ftt.methods.group_dro",
+    "GroupReport": "ftt.metrics",
+    "GroupedData": "ftt.data",
+    "Home": "ftt.store",
     "IRM": "ftt.methods.irm",
     "JTT": "ftt.methods.jtt",
     "OffDiagonal": "ftt.freeze.offdiag",
-    "PCAFreezer": "ftt.estimators",
-    "RandomProjection": "ftt.freeze.random",
-    "DFRProbe": "ftt.probe",
-    "ERM": "ftt.methods.erm",
-    "FreezeThenTrain": "ftt.train",
-    "FttError": "ftt.errors",
-    "GroupReport": "ftt.metrics",
-    "GroupedData": "ftt.data",
     "PCA": "ftt.freeze.pca",
+    "PCAFreezer": "ftt.estimators",
     "Probing": "ftt.spec",
-    "Recipe": "ftt.train",
+    "RandomProjection": "ftt.freeze.random",
+    "Recipe": "ftt.recipe",
+    "Resources": "ftt.launch",
+    "Result": "ftt.result",
     "Spec": "ftt.spec",
     "Training": "ftt.spec",
-    "fit": "ftt.train",
+    "fit": "ftt.api",
     "fit_together": "ftt.probe",
     "group_report": "ftt.metrics",
     "load": "ftt.data",
+    "ls": "ftt.api",
+    "reproduce": "ftt.api",
+    "results": "ftt.api",
+    "run": "ftt.api",
+    "sweep": "ftt.api",
 }
 
 __all__ = [
@@ -68,11 +82,14 @@ __all__ = [
     "GroupDRO",
     "GroupReport",
     "GroupedData",
+    "Home",
     "OffDiagonal",
     "PCAFreezer",
     "Probing",
     "RandomProjection",
     "Recipe",
+    "Resources",
+    "Result",
     "Spec",
     "Training",
     "__version__",
@@ -80,14 +97,22 @@ __all__ = [
     "fit_together",
     "group_report",
     "load",
+    "ls",
+    "reproduce",
+    "results",
+    "run",
+    "sweep",
+    "theory",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'ftt' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "theory":
+        return import_module("ftt.theory")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ftt' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -12,15 +12,13 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
-from ftt.params import Json
-
 
 @dataclass(frozen=True)
 class Artifact:
     """Named arrays, and notes about them in plain JSON."""
 
     arrays: dict[str, npt.NDArray[Any]]
-    notes: dict[str, Json] = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 class Cache(Protocol):

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ftt import registry
 from ftt.data import ArrayInputs, DatasetInfo, GroupedData
 from ftt.errors import FttError, unknown
-from ftt.freeze.base import Freezer, Projection
-from ftt.methods.base import Method
+from ftt.freeze.base import Projection
 from ftt.probe.dfr import DFRProbe
+from ftt.recipe import Recipe
 from ftt.spec import Training
-from ftt.train import Recipe, fit
+from ftt.train import fit
 from ftt.train.export import FeatureModule
 
 __all__ = ["DFRProbe", "FTTClassifier", "PCAFreezer"]
@@ -44,7 +44,7 @@ class PCAFreezer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the directions; `y` is never looked at."""
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        freezer = cast(Freezer, registry.FREEZERS.build({"name": self.freezer, "p": self.p}))
+        freezer = registry.FREEZERS.build({"name": self.freezer, "p": self.p})
         self.projection_: Projection = freezer.basis([X], X.shape[1]).first(max(1, freezer.frozen_dims(X.shape[1])))
         self.explained_variance_ratio_ = self.projection_.explained
         return self
@@ -146,8 +146,8 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         self.scale_ = float(np.sqrt(X.var(axis=0, dtype=np.float64).mean())) or 1.0
         data = self._data(X, codes, attribute)
         recipe = Recipe(
-            cast(Freezer, registry.FREEZERS.build({"name": self.freezer, "p": self.p})),
-            cast(Method, registry.METHODS.build({"name": self.method})),
+            registry.FREEZERS.build({"name": self.freezer, "p": self.p}),
+            registry.METHODS.build({"name": self.method}),
             self.join,
         )
         training = Training(epochs=self.epochs, batch_size=self.batch_size, lr=self.lr, weight_decay=self.weight_decay)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from ftt.arrays import IntArray
+from ftt.arrays import BoolArray, Float32Array, IntArray
 from ftt.data.grouped import DatasetInfo, HeldOut, Split
 from ftt.errors import FttError
 from ftt.params import Json
 
+Group = tuple[str, str]
+"""A label and an attribute value."""
+
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of n: value, and the Wilson interval at 95 %."""
+    """Right answers among n rows; a mean over probe seeds need not be a whole number."""
 
-    right: int
+    right: float
     n: int
 
     @property
@@ -37,9 +43,18 @@ class Rate:
         return float(max(0.0, (centre - half) / scale)), float(min(1.0, (centre + half) / scale))
 
     def to_json(self) -> dict[str, Json]:
-        """As plain JSON, which has no NaN: the accuracy of nothing is null."""
+        """As plain JSON, which has no NaN: the accuracy of no rows is null."""
         low, high = self.interval()
-        return {"accuracy": self.value if self.n else None, "n": self.n, "low": low, "high": high}
+        return {"accuracy": self.value if self.n else None, "right": self.right, "n": self.n, "low": low, "high": high}
+
+    @classmethod
+    def from_json(cls, text: Mapping[str, Any]) -> Rate:
+        return cls(text["right"], int(text["n"]))
+
+    @classmethod
+    def mean(cls, rates: Sequence[Rate]) -> Rate:
+        """The mean over probes of the same rows. They share these rows, so it is as uncertain as each of them."""
+        return cls(fmean(rate.right for rate in rates), rates[0].n)
 
 
 @dataclass(frozen=True)
@@ -60,7 +75,7 @@ class GroupReport:
 
     overall: Rate
     by_attribute: dict[str, Rate]
-    by_label_and_attribute: dict[tuple[str, str], Rate]
+    by_label_and_attribute: dict[Group, Rate]
     clean: bool
 
     @property
@@ -70,25 +85,39 @@ class GroupReport:
         return min(filled.items(), key=lambda item: item[1].value)
 
     @property
-    def worst_of_label_and_attribute(self) -> tuple[tuple[str, str], Rate]:
+    def worst_of_label_and_attribute(self) -> tuple[Group, Rate]:
         """Name and rate of the worst group by label and attribute."""
         filled = {name: rate for name, rate in self.by_label_and_attribute.items() if rate.n}
         return min(filled.items(), key=lambda item: item[1].value)
 
-    def weighted_average(self, weights: dict[tuple[str, str], float]) -> float:
+    def weighted_average(self, weights: dict[Group, float]) -> float:
         """Group accuracies averaged with the given weights, such as the training shares (WILDS' adjusted average)."""
         used = {group: weight for group, weight in weights.items() if weight}
         for group, weight in used.items():
             if group not in self.by_label_and_attribute or not self.by_label_and_attribute[group].n or weight < 0:
                 raise FttError(
-                    f"the group {group} cannot be weighted",
+                    f"invalid weight for the group {group}",
                     given=f"weight {weight:g}",
-                    allowed="weights above 0 of groups that have rows in this split",
+                    allowed="positive weights for groups that have rows in this split",
                 )
         if not used:
-            raise FttError("the weights are all zero", given=weights, allowed="at least one above 0")
+            raise FttError("the weights are all zero", given=weights, allowed="at least one positive weight")
         weighted = sum(self.by_label_and_attribute[group].value * weight for group, weight in used.items())
         return weighted / sum(used.values())
+
+    @classmethod
+    def mean(cls, reports: Sequence[GroupReport]) -> GroupReport:
+        """The mean of several probes on the same rows; its worst group is the worst of the means."""
+        first = reports[0]
+        return cls(
+            overall=Rate.mean([report.overall for report in reports]),
+            by_attribute={name: Rate.mean([r.by_attribute[name] for r in reports]) for name in first.by_attribute},
+            by_label_and_attribute={
+                group: Rate.mean([r.by_label_and_attribute[group] for r in reports])
+                for group in first.by_label_and_attribute
+            },
+            clean=first.clean,
+        )
 
     def to_json(self) -> dict[str, Json]:
         name, rate = self.worst
@@ -99,20 +128,60 @@ class GroupReport:
             "average_accuracy": self.overall.value,
             "average_interval": list(self.overall.interval()),
             "by_group": {group: r.to_json() for group, r in self.by_attribute.items()},
-            "by_label_and_group": {f"{y}, {a}": r.to_json() for (y, a), r in self.by_label_and_attribute.items()},
+            "by_label_and_group": [
+                {"label": y, "group": a, **r.to_json()} for (y, a), r in self.by_label_and_attribute.items()
+            ],
             "labels": "clean" if self.clean else "observed",
         }
 
+    @classmethod
+    def from_json(cls, text: Mapping[str, Any]) -> GroupReport:
+        """Read back what `to_json` wrote, from the counts alone."""
+        # Objects of JSON have no order; the list below keeps that of the data set.
+        names = dict.fromkeys(cell["group"] for cell in text["by_label_and_group"])
+        by_attribute = {name: Rate.from_json(text["by_group"][name]) for name in names}
+        return cls(
+            overall=Rate(sum(r.right for r in by_attribute.values()), sum(r.n for r in by_attribute.values())),
+            by_attribute=by_attribute,
+            by_label_and_attribute={
+                (cell["label"], cell["group"]): Rate.from_json(cell) for cell in text["by_label_and_group"]
+            },
+            clean=text["labels"] == "clean",
+        )
+
+    def rows(self) -> Iterator[tuple[str, str, Rate]]:
+        """(kind, name, rate) of every line of the printed report."""
+        yield "worst group", self.worst[0], self.worst[1]
+        yield "average", "all", self.overall
+        for name, rate in self.by_attribute.items():
+            yield "group", name, rate
+        for (label, name), rate in self.by_label_and_attribute.items():
+            yield "label, group", f"{label}, {name}", rate
+
     def __str__(self) -> str:
-        rows = [("worst group", f"{self.worst[0]}", self.worst[1]), ("average", "all", self.overall)]
-        rows += [("group", name, rate) for name, rate in self.by_attribute.items()]
-        lines = [f"{'':<12}{'':<14}{'accuracy':>9}  {'95 % interval':<16}{'n':>6}"]
-        for kind, name, rate in rows:
+        lines = [f"{'':<14}{'':<22}{'accuracy':>9}  {'95 % interval':<16}{'n':>6}"]
+        for kind, name, rate in self.rows():
             low, high = rate.interval()
-            lines.append(f"{kind:<12}{name:<14}{rate.value:>9.1%}  [{low:.1%}, {high:.1%}]{rate.n:>8}")
+            lines.append(f"{kind:<14}{name:<22}{_percent(rate):>9}  [{low:.1%}, {high:.1%}]{rate.n:>8}")
         if not self.clean:
-            lines.append("measured against observed labels: the true ones are not known")
+            lines.append(OBSERVED)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        body = "".join(
+            f"<tr><td>{kind}</td><td>{html.escape(name)}</td><td>{_percent(rate)}</td>"
+            f"<td>{rate.interval()[0]:.1%} – {rate.interval()[1]:.1%}</td><td>{rate.n}</td></tr>"
+            for kind, name, rate in self.rows()
+        )
+        head = "<tr><th></th><th></th><th>accuracy</th><th>95 % interval</th><th>n</th></tr>"
+        return f"<table>{head}{body}</table>" + ("" if self.clean else f"<p>{OBSERVED}</p>")
+
+
+OBSERVED = "measured against observed labels: the true ones are not known"
+
+
+def _percent(rate: Rate) -> str:
+    return f"{rate.value:.1%}" if rate.n else "n/a"
 
 
 def report_groups(
@@ -136,10 +205,10 @@ def report_groups(
             allowed="one of each per row",
         )
     if len(truth) == 0:
-        raise FttError("there is nothing to report on", given="no rows", allowed="at least one")
+        raise FttError("there are no rows to report on", given="0 rows", allowed="at least one row")
     right = np.asarray(predicted) == truth
 
-    def rate(rows: npt.NDArray[np.bool_]) -> Rate:
+    def rate(rows: BoolArray) -> Rate:
         return Rate(int(right[rows].sum()), int(rows.sum()))
 
     return GroupReport(
@@ -163,7 +232,7 @@ class Predicts(Protocol):
 class Transforms(Protocol):
     """A fitted model."""
 
-    def transform(self, split: Split) -> npt.NDArray[np.float32]: ...
+    def transform(self, split: Split) -> Float32Array: ...
 
 
 def group_report(probe: Predicts, model: Transforms, split: HeldOut) -> GroupReport:

@@ -13,12 +13,20 @@ import math
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field
-from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
+from numbers import Integral, Real
+from os import PathLike, fspath
+from typing import Any, ClassVar, Self, TypeAlias, get_args, get_origin, get_type_hints
 
 from ftt.errors import FttError, unknown
 
-Json = Any
-"""Whatever `json.dumps` accepts; a recursive alias would buy no checking here."""
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""What `json.dumps` accepts. Text that is read back and not checked yet is `Any`."""
+
+Options: TypeAlias = Mapping[str, Any]
+"""Parameters by name as a caller or a file gave them; `Configurable.from_options` checks them."""
+
+LARGEST = 2**63 - 1
+"""Integers above this fit neither an array nor a column of results."""
 
 
 def param(
@@ -44,8 +52,8 @@ def param(
     choices : sequence of str, optional
         The accepted words.
     added : bool
-        Whether the parameter came after results were stored: at its default, which does what was done before, it is
-        no part of the hash, so these results stay valid.
+        Whether the parameter is younger than stored results. At its default, which does what was done before, it is
+        not part of the hash, so that those results stay valid.
     """
     metadata = {"help": help, "low": low, "high": high, "open_low": open_low, "choices": choices, "added": added}
     return field(default=default, metadata=metadata)
@@ -80,8 +88,9 @@ class Configurable:
         yield from dataclasses.fields(cls)
 
     @classmethod
-    def from_options(cls, options: Mapping[str, Json]) -> Self:
+    def from_options(cls, options: Options) -> Self:
         """Build from a mapping, refusing names that are not parameters."""
+        options = {name: value for name, value in options.items() if name != "name"}
         known = {spec.name for spec in cls.params()}
         for option in options:
             if option not in known:
@@ -96,15 +105,12 @@ class Configurable:
         return cls(**options)
 
     def describe(self) -> dict[str, Json]:
-        """Name and every parameter as plain JSON values."""
+        """Name and every parameter as plain JSON values; `from_options` reads it back."""
         values = {spec.name: _plain(getattr(self, spec.name)) for spec in self.params()}
         return {"name": self.name, **values}
 
     def identity(self) -> dict[str, Json]:
-        """What the hash of a run is made of: all of `describe` but the defaults of parameters that were added later.
-
-        Data sets overrule it where content counts, not a path.
-        """
+        """What the hash of a run is made of: all of `describe` except defaults of parameters that were added later."""
         unchanged = {
             spec.name
             for spec in self.params()
@@ -112,59 +118,83 @@ class Configurable:
         }
         return {key: value for key, value in self.describe().items() if key not in unchanged}
 
-    def replace(self, **changes: Json) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """A copy with some parameters changed, validated again."""
         current = {spec.name: getattr(self, spec.name) for spec in self.params()}
         return self.from_options({**current, **changes})
 
 
 def _coerce(owner: type[Configurable], spec: Field[Any], kind: Any, value: Any) -> Any:
-    """Check one value against its declared type and range; whole numbers become floats where floats are meant."""
-    allowed_kinds = get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    """The value in its declared type and range; NumPy numbers, paths and integers for floats are converted."""
+    kinds = get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     if value is None:
-        if type(None) in allowed_kinds:
+        if type(None) in kinds:
             return None
-        raise _wrong(owner, spec, value)
-    if any(get_origin(k) is tuple for k in allowed_kinds):
-        return _coerce_tuple(owner, spec, value)
-    if isinstance(value, bool) and bool not in allowed_kinds:
-        raise _wrong(owner, spec, value)
-    if float in allowed_kinds and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    plain_kinds = tuple(k for k in allowed_kinds if isinstance(k, type))
-    if plain_kinds and not isinstance(value, plain_kinds):
-        raise _wrong(owner, spec, value)
-    meta = spec.metadata
-    if meta.get("choices") and value not in meta["choices"]:
-        raise unknown(f"{spec.name} of {owner.name!r}", value, meta["choices"])
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        _check_range(owner, spec, value)
+        raise _wrong(owner, spec, kind, value)
+    for item in (k for k in kinds if get_origin(k) is tuple):
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise _wrong(owner, spec, kind, value)
+        return tuple(_coerce(owner, spec, get_args(item)[0], part) for part in value)
+    value = _python(value, kinds)
+    if not any(_is(value, k) for k in kinds):
+        raise _wrong(owner, spec, kind, value)
+    if spec.metadata.get("choices") and value not in spec.metadata["choices"]:
+        raise unknown(f"{spec.name} of {owner.name!r}", value, spec.metadata["choices"])
+    if isinstance(value, int | float) and not isinstance(value, bool) and not _in_range(spec, value):
+        raise _wrong(owner, spec, kind, value)
     return value
 
 
-def _coerce_tuple(owner: type[Configurable], spec: Field[Any], value: Any) -> tuple[Any, ...]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise _wrong(owner, spec, value)
-    for item in value:
-        if isinstance(item, int | float):
-            _check_range(owner, spec, item)
-    return tuple(value)
+def _python(value: Any, kinds: Sequence[Any]) -> Any:
+    """Numbers of other libraries and paths as plain Python values, where such a value is meant."""
+    if isinstance(value, PathLike) and str in kinds:
+        return fspath(value)
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, Integral):
+        value = int(value)
+        # One number has one hash: 1 and 1.0 are the same learning rate. Too large a number stays what it is.
+        return float(value) if float in kinds and abs(value) <= LARGEST else value
+    return float(value) if isinstance(value, Real) else value
 
 
-def _check_range(owner: type[Configurable], spec: Field[Any], value: float) -> None:
+def _is(value: Any, kind: Any) -> bool:
+    return isinstance(kind, type) and isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+
+
+def _in_range(spec: Field[Any], value: float) -> bool:
     low, high = spec.metadata.get("low"), spec.metadata.get("high")
-    below = low is not None and (value <= low if spec.metadata.get("open_low") else value < low)
-    above = high is not None and value > high
-    if not math.isfinite(value) or below or above:
-        raise _wrong(owner, spec, value)
+    if isinstance(value, int):
+        high = LARGEST if high is None else high
+    elif not math.isfinite(value):
+        return False
+    above = low is None or (value > low if spec.metadata.get("open_low") else value >= low)
+    return above and (high is None or value <= high)
 
 
-def _wrong(owner: type[Configurable], spec: Field[Any], value: Any) -> FttError:
+def _wrong(owner: type[Configurable], spec: Field[Any], kind: Any, value: Any) -> FttError:
+    shown = repr(value)
     return FttError(
-        f"{spec.name} of {owner.name!r} is outside what is allowed ({spec.metadata.get('help', spec.name)})",
-        given=repr(value),
-        allowed=f"{describe_range(spec)} (type {spec.type})",
+        f"invalid {spec.name} of {owner.name!r} ({spec.metadata.get('help', spec.name)})",
+        given=shown if len(shown) <= 80 else f"{shown[:60]}… ({len(shown)} characters)",
+        allowed=f"{kind_in_words(kind)}: {describe_range(spec)}",
     )
+
+
+def kind_in_words(kind: Any) -> str:
+    """A declared type as people say it.
+
+    Examples
+    --------
+    >>> kind_in_words(int | None), kind_in_words(tuple[float, ...])
+    ('an integer or nothing', 'a list of numbers')
+    """
+    if isinstance(kind, types.UnionType):
+        return " or ".join(kind_in_words(part) for part in get_args(kind))
+    if get_origin(kind) is tuple:
+        return "a list of numbers"
+    words = {int: "an integer", float: "a number", bool: "true or false", str: "text", type(None): "nothing"}
+    return words.get(kind, getattr(kind, "__name__", str(kind)))
 
 
 def _plain(value: Any) -> Json:
@@ -172,7 +202,8 @@ def _plain(value: Any) -> Json:
         return value.describe()
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value
+    plain: Json = value
+    return plain
 
 
 def canonical(value: Json) -> str:

@@ -1,7 +1,7 @@
-"""What the house offers by name. Targets are "module:attr" strings, so listing them imports nothing.
+"""Everything that can be chosen by name. Targets are "module:attr" strings, so that listing them imports nothing.
 
-A third party adds its own through entry points (group ``ftt.datasets``, ``ftt.backbones``, ``ftt.freezers``,
-``ftt.methods``), or at run time with `Registry.register`.
+Other packages add their own through entry points (groups ``ftt.datasets``, ``ftt.backbones``, ``ftt.freezers``,
+``ftt.methods``, ``ftt.recipes``, ``ftt.experiments``), or at run time with `Registry.register`.
 """
 
 from __future__ import annotations
@@ -9,15 +9,25 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from ftt.errors import FttError, unknown
-from ftt.params import Configurable, Json
+from ftt.params import Configurable, Options
+
+if TYPE_CHECKING:
+    from ftt.backbones import Backbone
+    from ftt.data import Dataset
+    from ftt.freeze.base import Freezer
+    from ftt.methods.base import Method
+    from ftt.paper.experiment import Experiment
+
+T = TypeVar("T")
+C = TypeVar("C", bound=Configurable)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One offered thing: where it is, and what it is in one line."""
+    """Where a registered object is defined, and a one-line summary of it."""
 
     target: str
     summary: str
@@ -27,8 +37,8 @@ class Entry:
         return getattr(importlib.import_module(module), attr)
 
 
-class Registry:
-    """Names to lazily imported objects.
+class Registry(Generic[T]):
+    """Names of objects that are imported when they are asked for.
 
     Examples
     --------
@@ -43,34 +53,35 @@ class Registry:
         self._scanned = False
 
     def register(self, name: str, target: str, summary: str = "") -> None:
-        """Offer one more thing; a taken name is refused rather than replaced."""
+        """Add an object; a name that is taken is refused, not replaced."""
         if name in self._entries:
             raise FttError(
-                f"a {self.kind} called {name!r} is there already",
-                given=target,
-                allowed="a name that is not taken",
+                f"a {self.kind} named {name!r} is already registered", given=target, allowed="a name that is not taken"
             )
         self._entries[name] = Entry(target, summary)
 
     def entries(self) -> dict[str, Entry]:
-        """Everything offered, third parties included, by name."""
+        """Everything registered, by name, including what other packages provide."""
         self._scan()
         return dict(sorted(self._entries.items()))
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> T:
         """The object behind a name; for ``family:member`` the object behind ``family``."""
-        family = name.partition(":")[0]
+        family = str(name).partition(":")[0]
         if family not in self._entries:
             self._scan()
         if family not in self._entries:
             raise unknown(self.kind, name, self._entries, hint=f"ftt ls {self.group}")
-        return self._entries[family].load()
-
-    def build(self, description: Mapping[str, Json]) -> Configurable:
-        """The configured object of a description such as ``{"name": "pca", "p": 0.25}``."""
-        options = dict(description)
-        made: Configurable = self.get(options.pop("name")).from_options(options)
-        return made
+        try:
+            return cast(T, self._entries[family].load())
+        except (ImportError, AttributeError) as error:
+            target = self._entries[family].target
+            raise FttError(
+                f"the {self.kind} {family!r} cannot be imported",
+                given=target,
+                allowed="module:attribute",
+                hint=str(error),
+            ) from error
 
     def _scan(self) -> None:
         if self._scanned:
@@ -83,7 +94,22 @@ class Registry:
                 self._entries[point.name] = Entry(point.value, f"from {point.dist.name if point.dist else '?'}")
 
 
-DATASETS = Registry(
+class PartRegistry(Registry[type[C]]):
+    """Names of classes with parameters."""
+
+    def build(self, description: Options) -> C:
+        """The configured object of a description such as ``{"name": "pca", "p": 0.25}``."""
+        if not isinstance(description.get("name"), str):
+            raise FttError(
+                f"a {self.kind} is described by its name and parameters",
+                given=repr(description)[:80],
+                allowed='{"name": …, parameter: value}',
+                hint=f"ftt ls {self.group}",
+            )
+        return self.get(description["name"]).from_options(description)
+
+
+DATASETS: PartRegistry[Dataset] = PartRegistry(
     "data set",
     "datasets",
     {
@@ -102,7 +128,7 @@ DATASETS = Registry(
     },
 )
 
-BACKBONES = Registry(
+BACKBONES: Registry[type[Backbone]] = Registry(
     "backbone",
     "backbones",
     {
@@ -119,7 +145,7 @@ BACKBONES = Registry(
     },
 )
 
-FREEZERS = Registry(
+FREEZERS: PartRegistry[Freezer] = PartRegistry(
     "freezer",
     "freezers",
     {
@@ -130,7 +156,7 @@ FREEZERS = Registry(
     },
 )
 
-METHODS = Registry(
+METHODS: PartRegistry[Method] = PartRegistry(
     "method",
     "methods",
     {
@@ -139,5 +165,25 @@ METHODS = Registry(
         "group-dro": ("ftt.methods.group_dro:GroupDRO", "groups with large losses weigh more"),
         "irm": ("ftt.methods.irm:IRM", "penalty on risks that differ between environments"),
         "jtt": ("ftt.methods.jtt:JTT", "train, find the errors, train again with them up-weighted"),
+    },
+)
+
+EXPERIMENTS: Registry[Experiment] = Registry(
+    "experiment",
+    "experiments",
+    {
+        "fig-dims": ("ftt.paper.probe_dimensions:FIG_DIMS", "How many principal components does probing need?"),
+        "fig-dominoes": ("ftt.paper.noise_grid:FIG_DOMINOES", "How do ERM and FTT do in every noise setting?"),
+        "fig-dominoes-p": ("ftt.paper.noise_grid:FIG_DOMINOES_P", "How does FTT do in every noise setting at every p?"),
+        "fig1": ("ftt.paper.noise_grid:FIG1", "Does ERM harm where the core is noisier than the shortcut?"),
+        "fig3": ("ftt.paper.toy_figure:FIG3", "Where does gradient flow end in the toy example?"),
+        "fig4": ("ftt.paper.noise_tables:FIG4", "Does training help less as the core gets noisier?"),
+        "random-weights": ("ftt.paper.ablations:RANDOM_WEIGHTS", "Does freezing help a network without pretraining?"),
+        "recipes": ("ftt.paper.ablations:RECIPES", "Where does the gain of FTT come from?"),
+        "reviews": ("ftt.paper.ablations:REVIEWS", "Does the same happen to texts?"),
+        "table-counts": ("ftt.paper.group_counts:TABLE_COUNTS", "Do the group counts equal the paper's?"),
+        "table-main": ("ftt.paper.noise_tables:TABLE_MAIN", "Which method keeps its features under core noise?"),
+        "table-p": ("ftt.paper.noise_tables:TABLE_P", "How sensitive is FTT to p?"),
+        "table-shift": ("ftt.paper.domain_shift:TABLE_SHIFT", "Does freezing help without an explicit shortcut?"),
     },
 )

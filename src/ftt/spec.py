@@ -1,19 +1,26 @@
-"""One run, described completely: data, backbone, recipe, training, probing, seed. Its key is its hash.
+"""One run, described completely: data, backbone, recipe, training, probing, seed.
 
 A `Spec` holds plain, validated values only, so it can be written as JSON, read back, sent to another machine and
-compared. Two runs with the same key are the same run.
+compared. A `Run` is a Spec together with its key, a hash over the Spec and over the content of the files it reads:
+two runs with the same key are the same run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ftt import registry
-from ftt.params import Configurable, Json, digest, param
+from ftt.errors import FttError
+from ftt.params import LARGEST, Configurable, Json, Options, digest, param
+from ftt.recipe import Recipe
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from ftt.data import Dataset, Roots
+
+FORMAT = 2
 """Raised when stored results of an older version may no longer be reused."""
 
 
@@ -23,9 +30,9 @@ class Training(Configurable):
 
     name: ClassVar[str] = "training"
 
-    epochs: int = param(6, help="passes over the training split", low=1)
-    batch_size: int = param(128, help="samples per step, over all devices", low=1)
-    optimizer: str = param("sgd", help="optimiser", choices=("sgd", "adam"))
+    epochs: int = param(6, help="passes over the training split", low=1, high=10**6)
+    batch_size: int = param(128, help="samples per step, over all devices", low=1, high=10**6)
+    optimizer: str = param("sgd", help="optimizer", choices=("sgd", "adam"))
     lr: float = param(0.01, help="learning rate", low=0, open_low=True)
     momentum: float = param(0.9, help="momentum of SGD", low=0, high=0.9999)
     weight_decay: float = param(1e-3, help="L2 penalty on the trained weights", low=0)
@@ -35,20 +42,19 @@ class Training(Configurable):
         choices=("constant", "drop", "cosine"),
     )
     drop_after: int = param(50, help="epochs before the drop (schedule drop)", low=1)
-    drop_factor: float = param(0.2, help="what the drop multiplies by (schedule drop)", low=0, open_low=True)
+    drop_factor: float = param(0.2, help="factor of the drop (schedule drop)", low=0, open_low=True)
     augment: str = param(
         "none",
-        help="random views; frozen features are then computed anew for every view",
+        help="random views of the images; frozen features are then computed for every view",
         choices=("none", "crop-flip", "domainbed"),
     )
-    steps: int | None = param(None, help="stop after so many steps, whatever the epochs", low=1, added=True)
+    steps: int | None = param(None, help="number of steps, whatever the epochs", low=1, high=10**8)
     sampling: str = param(
         "shuffle",
-        help="every row once an epoch, or equally many of every attribute value in a batch, drawn with replacement",
+        help="every row once per epoch, or equally many rows of every attribute value per batch, with replacement",
         choices=("shuffle", "per-attribute"),
-        added=True,
     )
-    batchnorm: str = param("train", help="statistics of the trained branch's BatchNorm", choices=("train", "frozen"))
+    batchnorm: str = param("train", help="BatchNorm statistics of the trained branch", choices=("train", "frozen"))
     precision: str = param(
         "32-true", help="arithmetic of the forward pass", choices=("32-true", "bf16-mixed", "16-mixed")
     )
@@ -66,28 +72,26 @@ class Probing(Configurable):
     penalty: str = param("l2", help="penalty of the logistic regressions", choices=("l2", "l1"))
     groups: str = param(
         "attribute",
-        help="what is balanced and judged: the attribute, or label and attribute together",
+        help="groups that are balanced and compared: the attribute, or label and attribute together",
         choices=("attribute", "label-attribute"),
     )
-    scale: bool = param(False, help="bring every feature to unit variance first")
-    repeats: int = param(3, help="balanced half-and-half splits that choose C", low=1)
-    averages: int = param(10, help="balanced sub-samples whose weights are averaged", low=1)
-    dims: int | None = param(None, help="probe on this many principal components of the features only", low=1)
+    scale: bool = param(False, help="scale every feature to unit variance first")
+    repeats: int = param(3, help="balanced half-and-half splits that choose C", low=1, high=10**4)
+    averages: int = param(10, help="balanced sub-samples whose weights are averaged", low=1, high=10**4)
+    dims: int | None = param(None, help="probe on this many principal components of the features", low=1)
     dims_from: str = param(
         "train",
-        help="where these components come from: train (the paper), val (the released code)",
+        help="split these components are fitted on: train (the paper) or val (the released code)",
         choices=("train", "val"),
     )
     depth: str = param(
-        "projected", help="the trained branch after its last linear layer, or before", choices=("projected", "backbone")
+        "projected", help="trained branch after its last linear layer, or before it", choices=("projected", "backbone")
     )
-    seed: int = param(0, help="seed of the sub-samples", low=0)
-    seeds: int = param(
-        1, help="probings with so many seeds, from `seed` on; figures are their means", low=1, added=True
-    )
+    seed: int = param(0, help="first seed of the sub-samples", low=0)
+    seeds: int = param(1, help="number of probe seeds; results are averaged over them", low=1, high=10**4)
 
 
-PROTOCOLS: dict[str, Mapping[str, Json]] = {
+PROTOCOLS: dict[str, Options] = {
     "paper": {},
     "dfr-original": {
         "grid": "dfr",
@@ -98,69 +102,90 @@ PROTOCOLS: dict[str, Mapping[str, Json]] = {
         "averages": 20,
     },
 }
-"""Ways of probing with a name; ``dfr-original`` is that of Kirichenko et al.: four groups, L1, twenty averages."""
+"""Named ways of probing; ``dfr-original`` is that of Kirichenko et al.: four groups, L1, twenty averages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
     """Everything that determines the numbers of one run."""
 
-    data: Configurable
+    data: Dataset
     backbone: str
-    freeze: Configurable | None
-    method: Configurable | None
-    join: str = "joint"
+    recipe: Recipe
     train: Training = Training()
     probe: Probing = Probing()
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.seed, bool) or not isinstance(self.seed, Integral) or not 0 <= self.seed <= LARGEST:
+            raise FttError(
+                "seed must be a non-negative integer", given=repr(self.seed)[:80], allowed="0 <= seed < 2**63"
+            )
+        object.__setattr__(self, "seed", int(self.seed))
+        object.__setattr__(self, "recipe", self.recipe.normal())
 
     def describe(self) -> dict[str, Json]:
         """The nested JSON form; `from_description` reads it back."""
         return {
             "data": self.data.describe(),
             "backbone": self.backbone,
-            "freeze": self.freeze.describe() if self.freeze else None,
-            "method": self.method.describe() if self.method else None,
-            "join": self.join,
+            "recipe": self.recipe.describe(),
             "train": self.train.describe(),
             "probe": self.probe.describe(),
             "seed": self.seed,
         }
 
     @classmethod
-    def from_description(cls, text: Mapping[str, Json]) -> Spec:
+    def from_description(cls, text: Options) -> Spec:
         """Rebuild a Spec from its JSON form, validating every part."""
-        train = {key: value for key, value in text["train"].items() if key != "name"}
-        probe = {key: value for key, value in text["probe"].items() if key != "name"}
         return cls(
             data=registry.DATASETS.build(text["data"]),
             backbone=text["backbone"],
-            freeze=registry.FREEZERS.build(text["freeze"]) if text["freeze"] else None,
-            method=registry.METHODS.build(text["method"]) if text["method"] else None,
-            join=text["join"],
-            train=Training.from_options(train),
-            probe=Probing.from_options(probe),
+            recipe=Recipe.from_description(text["recipe"]),
+            train=Training.from_options(text["train"]),
+            probe=Probing.from_options(text["probe"]),
             seed=text["seed"],
         )
 
-    @property
-    def key(self) -> str:
-        """SHA-256 of everything above and of the format version."""
-        # Without a method nothing is optimised, so neither the optimiser's settings nor the seed can matter.
-        trained = self.method is not None
+    def identify(self, roots: Roots) -> Run:
+        """The run of this Spec on the data and weights that are here now."""
+        return Run(self, self._key(self.data.fingerprint(roots)))
+
+    def _key(self, data: Mapping[str, Json]) -> str:
+        from ftt import backbones  # A Spec can be described without torch.
+
+        # Without a method nothing is optimised, so neither the optimizer's settings nor the seed can matter.
+        trained = self.recipe.method is not None
         identity = {
-            "data": self.data.identity(),
-            "backbone": self.backbone,
-            "freeze": self.freeze.identity() if self.freeze else None,
-            "method": self.method.identity() if self.method else None,
-            "join": self.join if trained and self.freeze else None,
+            "data": data,
+            "backbone": backbones.fingerprint(self.backbone),
+            "recipe": self.recipe.identity(),
             "train": self.train.identity() if trained else None,
             "seed": self.seed if trained else None,
             "probe": self.probe.identity(),
         }
         return digest(FORMAT, identity)
 
+
+@dataclass(frozen=True)
+class Run:
+    """A Spec and its key: SHA-256 of the Spec, of the content of the files it reads, and of the format version."""
+
+    spec: Spec
+    key: str
+
     @property
-    def run_id(self) -> str:
+    def id(self) -> str:
         """The first sixteen digits of the key: what people type."""
         return self.key[:16]
+
+
+def identify(specs: Iterable[Spec], roots: Roots) -> list[Run]:
+    """The runs of many Specs; the files of data that several of them read are examined once."""
+    known: dict[Any, dict[str, Json]] = {}
+    runs = []
+    for spec in specs:
+        if spec.data not in known:
+            known[spec.data] = spec.data.fingerprint(roots)
+        runs.append(Run(spec, spec._key(known[spec.data])))
+    return runs

@@ -1,4 +1,4 @@
-"""ftt data: fetch a data set, or show what it is and what is there of it."""
+"""ftt data: fetch a data set, or show its groups, noise and licence."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ftt.cli.common import EXTRA, CacheFlag, DataFlag, JsonFlag, print_json
+from ftt.cli.common import EXTRA, CacheFlag, DataFlag, JsonFlag, print_json, print_lines
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ftt.data import GroupedData
 
-app = typer.Typer(help="Fetch data sets, or show what they are and what is there of them.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(help="a name of: ftt ls datasets")]
+app = typer.Typer(help="Fetch data sets, or show their groups, noise and licence.", no_args_is_help=True)
+Name = Annotated[str, typer.Argument(help="data set name (see `ftt ls datasets`)")]
 
 
 @app.command()
@@ -39,7 +37,7 @@ def get(name: Name, cache: CacheFlag = None, data: DataFlag = None) -> None:
 def show(
     context: typer.Context,
     name: Name,
-    sheet: Annotated[Path | None, typer.Option(help="draw a few images of every group to this PNG")] = None,
+    sheet: Annotated[Path | None, typer.Option(help="draw a few images of every group to this PNG file")] = None,
     sheet_split: Annotated[str, typer.Option(help="the split that examples are drawn from")] = "train",
     json: JsonFlag = False,
     cache: CacheFlag = None,
@@ -55,14 +53,15 @@ def show(
     from ftt.cli.screen import watched
     from ftt.data import Roots
     from ftt.data.grouped import SPLITS
+    from ftt.data.overview import overview
     from ftt.errors import FttError, unknown
-    from ftt.experiments.overview import overview
 
     if sheet_split not in SPLITS:
         raise unknown("split", sheet_split, SPLITS)
     roots = Roots.from_environment(cache, data)
     source = registry.DATASETS.get(name)
-    chosen = source.from_options(parse(context.args, {"data": source})["data"])
+    given = parse(context.args, {"data": source})
+    chosen = source.from_options({field.partition(".")[2]: value for field, value in given.items()})
     found = {collection.name: collection.found(roots) for collection in source.collections()}
     content = None
     with watched():
@@ -71,7 +70,7 @@ def show(
             content = {**overview(loaded), **_examples(loaded, sheet, sheet_split)}
         elif sheet is not None:
             missing = ", ".join(part for part, there in found.items() if not there)
-            raise FttError("there are no images to draw yet", given=f"{missing}: not here", hint=f"ftt data get {name}")
+            raise FttError("the images are not available yet", given=f"missing: {missing}", hint=f"ftt data get {name}")
     if json:
         print_json({"info": vars(source.info), "found": found, "content": content})
         return
@@ -91,39 +90,40 @@ def _examples(loaded: GroupedData, sheet: Path | None, split: str) -> dict[str, 
 
 
 def _print(info: Any, found: dict[str, bool], content: dict[str, Any] | None) -> None:
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    console = Console()
-    console.print(f"[bold]{info.name}[/bold]  {info.summary}", highlight=False)
+    print_lines(Text.assemble((info.name, "bold"), f"  {info.summary}"))
     for label, value in (("licence", info.licence), ("cite", info.citation), ("get it", info.how_to_get)):
         if value:
-            console.print(f"  {label + ':':<9}{value}", highlight=False)
+            print_lines(f"  {label + ':':<9}{value}")
     for name, there in found.items():
-        console.print(f"  {name}: {'on this machine' if there else 'not here yet: ftt data get ' + info.name}")
+        print_lines(f"  {name}: {'available' if there else 'not available yet: ftt data get ' + info.name}")
     if content is None:
         return
-    table = Table("split", "label", *content["attributes"], "rows", box=None, header_style="bold")
+    table = Table(box=None, header_style="bold")
+    for column in ("split", "label", *content["attributes"], "rows"):
+        table.add_column(Text(column))
     for split, counts in content["counts"].items():
         for label, row in zip(content["classes"], counts, strict=True):
-            table.add_row(split, label, *map(str, row), str(sum(row)))
+            table.add_row(split, Text(label), *map(str, row), str(sum(row)))
         table.add_section()
-    console.print(table)
-    _print_noise(console, content)
+    print_lines(table)
+    _print_noise(content)
     for group in content.get("examples", ()):
-        console.print(f"[bold]{group['label']} / {group['attribute']}[/bold]", highlight=False)
+        print_lines(Text(f"{group['label']} / {group['attribute']}", "bold"))
         for text in group["texts"]:
-            console.print(f"  {text[:200]}{'…' * (len(text) > 200)}", markup=False, highlight=False)
+            print_lines(f"  {text[:200]}{'…' * (len(text) > 200)}")
     if "sheet" in content:
-        console.print(f"  images of every group: {content['sheet']}", markup=False, highlight=False)
+        print_lines(f"  images of every group: {content['sheet']}")
 
 
-def _print_noise(console: Console, content: dict[str, Any]) -> None:
-    """The noises as far as they are known, and how well the attribute tells the label, which needs no clean labels."""
+def _print_noise(content: dict[str, Any]) -> None:
+    """The noises as far as they are known, and how well the attribute predicts the label, without clean labels."""
     for split, noise in content["noise"].items():
-        words = [f"{kind} {'not known' if value is None else format(value, '.1%')}" for kind, value in noise.items()]
-        console.print(f"  noise in {split + ':':<6} {', '.join(words)}", highlight=False)
+        words = [f"{kind} {'unknown' if value is None else format(value, '.1%')}" for kind, value in noise.items()]
+        print_lines(f"  noise in {split + ':':<6} {', '.join(words)}")
     rule = content["attribute_rule"]
     wrong = ", ".join(f"{split} {share:.1%}" for split, share in rule["disagrees"].items())
     says = "; ".join(f"{value} → {label}" for value, label in rule["predicts"].items())
-    console.print(f"  the attribute alone ({says}) misses the label in: {wrong}", markup=False, highlight=False)
+    print_lines(f"  share of labels that the attribute alone ({says}) misses: {wrong}")

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, ThreadsFlag, print_json
+from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, ThreadsFlag, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from ftt.data import Roots
 
 
 def demo(
-    dataset: Annotated[
-        str | None, typer.Option(help="dominoes or digits; default: dominoes where it can be had")
-    ] = None,
+    dataset: Annotated[str | None, typer.Option(help="dominoes or digits; default: dominoes if available")] = None,
     json: JsonFlag = False,
     threads: ThreadsFlag = None,
     home: HomeFlag = None,
@@ -25,40 +23,31 @@ def demo(
     """Show the paper's claim on real data: initial features, ERM and FTT under two noises."""
     from ftt import threads as pools
     from ftt.cli.screen import watched
-    from ftt.data import Roots
     from ftt.errors import unknown
-    from ftt.experiments.demo import RECIPES, run_demo, verdict
-    from ftt.report import demo as report
+    from ftt.paper import demo_page
+    from ftt.paper.demo_claims import DATASETS, run_demo, verdict
     from ftt.store import Home
-    from ftt.store.runs import write_json
+    from ftt.store.checked_json import write_json
 
-    if dataset not in (None, "dominoes", "digits"):
-        raise unknown("demo data set", dataset, ("dominoes", "digits"))
-    roots, kept = Roots.from_environment(cache, data), Home.from_environment(home)
+    if dataset not in (None, *DATASETS):
+        raise unknown("demo data set", dataset, DATASETS)
+    kept = Home.from_environment(home, cache, data)
     with watched(), pools.limited_to(threads or pools.available()):
-        chosen = dataset or _what_can_be_had(roots)
-        rows = run_demo(chosen, kept, roots)
+        chosen = dataset or _available(kept.roots)
+        rows = run_demo(chosen, kept)
         folder = kept.root / "demo" / chosen
-        paths = report.write(rows, RECIPES, chosen, verdict(rows), folder)
-        write_json(folder / "results.json", [row.result for row in rows])
+        paths = demo_page.write(rows, chosen, folder)
+        write_json(folder / "results.json", [row.result.to_json() for row in rows])
     if json:
-        print_json({"dataset": chosen, "verdict": verdict(rows), "runs": [row.result for row in rows]})
+        print_json({"dataset": chosen, "verdict": verdict(rows), "runs": [row.result.to_json() for row in rows]})
         return
-    from rich.console import Console
-
-    from ftt.report.tables import plain_table
-
-    console = Console(width=None if Console().is_terminal else 120)
-    title = f"{chosen}: probed accuracy on clean test labels (%)"
-    console.print(plain_table(title, report.COLUMNS, report.cells(rows, RECIPES)))
-    console.print(verdict(rows))
-    console.print("Everything is in " + str(folder.resolve()), soft_wrap=True, highlight=False)
-    for path in paths:
-        console.print(f"  {path.name}", highlight=False)
+    print_table(demo_page.table(rows, chosen))
+    print_lines(verdict(rows), f"Table, charts and page are in {folder.resolve()}:")
+    print_lines(*(f"  {path.name}" for path in paths))
 
 
-def _what_can_be_had(roots: Roots) -> str:
-    """Dominoes where its files are here or can be fetched, the embedded digits otherwise; and says so."""
+def _available(roots: Roots) -> str:
+    """Dominoes if its files are here or can be fetched, otherwise the embedded digits, with a message."""
     from ftt.data.dominoes import Dominoes
     from ftt.data.fetch import UnreachableError
     from ftt.progress import say
@@ -68,6 +57,6 @@ def _what_can_be_had(roots: Roots) -> str:
             collection.obtain(roots)
     except UnreachableError as error:
         say(str(error))
-        say("the demo runs on the embedded digits instead: a small stand-in, no pictures of cars")
+        say("the demo uses the embedded digits instead: a small stand-in without pictures of cars")
         return "digits"
     return "dominoes"

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json
+from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json, print_lines
 
 PACKAGES = ("torch", "torchvision", "timm", "lightning-fabric", "numpy", "scipy", "scikit-learn", "altair")
 
 
 def doctor(json: JsonFlag = False, home: HomeFlag = None, cache: CacheFlag = None, data: DataFlag = None) -> None:
-    """Check versions, threads, torch and torchvision builds, data and disk."""
+    """Check versions, threads, torch and torchvision builds, data sets and disk space."""
     findings = _examine(home, cache, data)
     if json:
         print_json(findings)
         return
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in findings.items():
         text = "\n".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
-        table.add_row(name, text)
-    Console().print(table)
+        table.add_row(name, Text(text))
+    print_lines(table)
 
 
 def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
@@ -37,7 +37,6 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
 
     from ftt import registry, threads
     from ftt.backbones.torchvision_guard import ensure_torchvision_imports
-    from ftt.data import Roots
     from ftt.store import Home
     from ftt.version import __version__
 
@@ -50,7 +49,8 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
     import numpy  # noqa: F401 (loads the BLAS that threadpool_info looks at)
 
     guarded = ensure_torchvision_imports()
-    roots, kept = Roots.from_environment(cache, data), Home.from_environment(home)
+    kept = Home.from_environment(home, cache, data)
+    roots = kept.roots
     found = {
         name: "embedded or yours"
         if not parts

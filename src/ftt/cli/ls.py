@@ -1,4 +1,4 @@
-"""ftt ls: what is on offer."""
+"""ftt ls: what can be chosen by name."""
 
 from __future__ import annotations
 
@@ -6,47 +6,28 @@ from typing import Annotated
 
 import typer
 
-from ftt.cli.common import JsonFlag, print_json
-from ftt.errors import unknown
+from ftt.cli.common import JsonFlag, print_json, print_lines
 
-KINDS = ("datasets", "backbones", "freezers", "methods", "recipes", "experiments")
+KINDS = "datasets, backbones, freezers, methods, recipes or experiments"
 
 
-def ls(
-    kind: Annotated[str | None, typer.Argument(help=", ".join(KINDS))] = None,
-    json: JsonFlag = False,
-) -> None:
-    """List data sets, backbones, freezers, methods and recipes."""
-    if kind is not None and kind not in KINDS:
-        raise unknown("list", kind, KINDS)
-    lists = {name: _entries(name) for name in ([kind] if kind else KINDS)}
+def ls(kind: Annotated[str | None, typer.Argument(help=KINDS)] = None, json: JsonFlag = False) -> None:
+    """List data sets, backbones, freezers, methods, recipes and experiments."""
+    from ftt import api
+
+    lists = api.ls(kind)
     if json:
         print_json(lists)
         return
-    from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("kind", style="dim")
     table.add_column("name", style="cyan", no_wrap=True)
-    table.add_column("what it is")
+    table.add_column("summary")
     for name, entries in lists.items():
         for number, (entry, summary) in enumerate(entries.items()):
-            table.add_row("" if number else name, entry, summary)
+            table.add_row("" if number else name, Text(entry), Text(summary))
         table.add_section()
-    Console().print(table)
-
-
-def _entries(kind: str) -> dict[str, str]:
-    from ftt import registry
-
-    if kind == "recipes":
-        from ftt.train.recipe import PRESETS
-
-        return {name: preset.summary for name, preset in PRESETS.items()}
-    if kind == "experiments":
-        from ftt.experiments.catalogue import EXPERIMENTS
-
-        return {name: experiment.question for name, experiment in EXPERIMENTS.items()}
-    offered: registry.Registry = getattr(registry, kind.upper())
-    return {name: entry.summary for name, entry in offered.entries().items()}
+    print_lines(table)

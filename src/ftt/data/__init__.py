@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import cast
+from typing import Any
 
 from ftt import registry
 from ftt.data.dataset import Dataset
 from ftt.data.grouped import DatasetInfo, Fittable, GroupedData, HeldOut, Split
 from ftt.data.inputs import ArrayInputs, Inputs
 from ftt.data.roots import Roots
-from ftt.params import Json
 
 __all__ = [
     "ArrayInputs",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def load(name: str, *, cache: Path | None = None, root: Path | None = None, **options: Json) -> GroupedData:
+def load(name: str, *, cache: Path | None = None, root: Path | None = None, **options: Any) -> GroupedData:
     """Load a data set by name.
 
     Parameters
@@ -44,5 +44,5 @@ def load(name: str, *, cache: Path | None = None, root: Path | None = None, **op
     >>> data.counts("train").tolist()
     [[320, 0], [0, 320]]
     """
-    dataset = cast(Dataset, registry.DATASETS.build({"name": name, **options}))
-    return dataset.load(Roots.from_environment(cache, root))
+    dataset = registry.DATASETS.build({"name": name, **options})
+    return replace(dataset.load(Roots.from_environment(cache, root)), source=dataset)

@@ -13,25 +13,22 @@ import numpy.typing as npt
 from ftt.arrays import IntArray
 from ftt.data.fetch import Collection
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.inputs import ArrayInputs
+from ftt.data.inputs import ArrayInputs, Kind
 from ftt.data.pairing import Pairs
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import Configurable, Json
-from ftt.spec import Training
 
 
 @dataclass(frozen=True)
 class Dataset(Configurable, ABC):
     """A data set: its parameters are its fields, `load` makes the arrays.
 
-    A subclass is a frozen dataclass with `name`, `info`, `default_backbone` and `default_training` (a setting that
-    two CPU cores can bear).
+    A subclass is a frozen dataclass with `name` and `info`. How it is trained and probed by default stands in
+    `ftt.settings`.
     """
 
     info: ClassVar[DatasetInfo]
-    default_backbone: ClassVar[str] = "lite0"
-    default_training: ClassVar[Training] = Training()
 
     @classmethod
     def collections(cls) -> tuple[Collection, ...]:
@@ -46,9 +43,10 @@ class Dataset(Configurable, ABC):
         """What identifies the rows: the parameters, and the content of files where a path would not tell."""
         return self.identity()
 
-    def backbone(self) -> str:
-        """The backbone for data configured like this, where none is asked for."""
-        return self.default_backbone
+    @property
+    def kind(self) -> Kind:
+        """What the inputs are."""
+        return "images"
 
 
 def assemble(info: DatasetInfo, images: npt.NDArray[Any], parts: Mapping[str, Pairs]) -> GroupedData:

@@ -24,7 +24,6 @@ class Digits(Dataset):
     """
 
     name: ClassVar[str] = "digits"
-    default_backbone: ClassVar[str] = "identity"
     info: ClassVar[DatasetInfo] = DatasetInfo(
         name="digits",
         classes=("even", "odd"),

@@ -23,7 +23,6 @@ from ftt.data.published import check_counts, find_folder
 from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
 from ftt.params import param
-from ftt.spec import Training
 
 IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
 HOW = "unpack it as $FTT_DATA/{folder} (one folder a domain, one a class in it), and check with: ftt data show {name}"
@@ -62,15 +61,6 @@ class Domains(Dataset):
     folders: ClassVar[tuple[str, ...]]
     numbered: ClassVar[bool] = False
     """Whether class folders may be numbers, in the order of the classes."""
-    default_training: ClassVar[Training] = Training(
-        steps=100,
-        batch_size=48,
-        optimizer="adam",
-        lr=1e-4,
-        weight_decay=0.0,
-        sampling="per-attribute",
-        batchnorm="frozen",
-    )
 
     held_out: str = param("", help="the domain to probe and test on; the others are trained on")
     hold_out: float = param(

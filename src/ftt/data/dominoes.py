@@ -17,7 +17,6 @@ from ftt.data.pairing import make_environments
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import param
-from ftt.spec import Training
 
 CAR, TRUCK = 1, 9
 SOURCE = {"train": "train", "val": "train", "test": "test"}
@@ -34,8 +33,6 @@ class Dominoes(Dataset):
     """
 
     name: ClassVar[str] = "dominoes"
-    default_backbone: ClassVar[str] = "lite0"
-    default_training: ClassVar[Training] = Training(epochs=4, batch_size=64)
     info: ClassVar[DatasetInfo] = DatasetInfo(
         name="dominoes",
         classes=("car", "truck"),
@@ -49,7 +46,7 @@ class Dominoes(Dataset):
     core_noise: float = param(0.0, help="share of wrong labels in train and val", low=0, high=0.5)
     spurious_noise: float = param(0.0, help="share of digits that disagree with the label", low=0, high=0.5)
     seed: int = param(0, help="seed of flips and pairing", low=0)
-    train_size: int = param(7000, help="training images", low=4)
+    train_size: int = param(5000, help="training images", low=4)
     val_size: int = param(3000, help="probing images", low=4)
     paper_sizes: bool = param(False, help="10,000 / 10,000 / 2,000, train and val share CIFAR images")
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ftt.data.columns import Columns, read_columns
 from ftt.data.fetch import sha256_of
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.inputs import ArrayInputs
+from ftt.data.inputs import ArrayInputs, Kind
 from ftt.data.own import OwnTable
 from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
@@ -29,7 +29,6 @@ class Embeddings(OwnTable):
     """
 
     name: ClassVar[str] = "embeddings"
-    default_backbone: ClassVar[str] = "identity"
     info: ClassVar[DatasetInfo] = DatasetInfo(
         name="embeddings",
         classes=(),
@@ -39,6 +38,10 @@ class Embeddings(OwnTable):
     )
 
     features: str = param("features", help="array or column of the features")
+
+    @property
+    def kind(self) -> Kind:
+        return "features"
 
     def load(self, roots: Roots) -> GroupedData:
         table = Path(self.path)

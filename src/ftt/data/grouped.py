@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ftt.arrays import BoolArray, IntArray
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError, unknown
+from ftt.params import Configurable
 
 SPLITS = ("train", "val", "test")
 
@@ -99,6 +100,8 @@ class GroupedData:
         A stable name per row; the row number when absent.
     flipped : mapping of str to (n,) bool array
         Which rows the noise touched, by kind ("core", "spurious").
+    source : Dataset, optional
+        The data set that it was loaded from, which says how it is trained by default.
     """
 
     inputs: Inputs
@@ -109,6 +112,7 @@ class GroupedData:
     y_clean: IntArray | None = field(default=None, repr=False)
     ids: npt.NDArray[np.str_] | None = None
     flipped: Mapping[str, BoolArray] = field(default_factory=dict)
+    source: Configurable | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         n = len(self.inputs)

@@ -20,6 +20,7 @@ from ftt.data.columns import SPLIT_NAMES, as_texts
 from ftt.data.decoded import decoded_once
 from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData
 from ftt.data.images import EncodedImages, stamp_of
+from ftt.data.inputs import Kind
 from ftt.data.own import OwnTable
 from ftt.data.roots import Roots
 from ftt.data.texts import Texts
@@ -70,8 +71,9 @@ class Hub(OwnTable):
         rows = images.whole_rows()
         return self.group({name: values[rows] for name, values in columns.items()}, images.take(rows))
 
-    def backbone(self) -> str:
-        return "hf:minilm" if self.text is not None else self.default_backbone
+    @property
+    def kind(self) -> Kind:
+        return "texts" if self.text is not None else "images"
 
     def content(self) -> Json:
         return {name: [part._fingerprint, len(part)] for name, part in open_parts(self.path).items()}

@@ -11,6 +11,7 @@ from ftt.data.columns import Columns, need, read_columns
 from ftt.data.decoded import image_inputs
 from ftt.data.fetch import sha256_of
 from ftt.data.grouped import DatasetInfo, GroupedData
+from ftt.data.inputs import Kind
 from ftt.data.own import OwnTable
 from ftt.data.roots import Roots
 from ftt.data.texts import Texts
@@ -48,8 +49,9 @@ class Manifest(OwnTable):
         rows = images.whole_rows()
         return self.group({name: values[rows] for name, values in columns.items()}, images.take(rows))
 
-    def backbone(self) -> str:
-        return "hf:minilm" if self.text is not None else self.default_backbone
+    @property
+    def kind(self) -> Kind:
+        return "texts" if self.text is not None else "images"
 
     def content(self) -> Json:
         table = Path(self.path)

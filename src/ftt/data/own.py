@@ -17,6 +17,7 @@ from ftt.data.dataset import Dataset
 from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData
 from ftt.data.inputs import Inputs
 from ftt.data.noise import flip_by_table
+from ftt.data.roots import Roots
 from ftt.data.splitting import make_splits
 from ftt.errors import FttError, unknown
 from ftt.params import Json, param
@@ -101,9 +102,9 @@ class OwnData(Dataset):
     def content(self) -> Json:
         """What identifies the data whatever its path."""
 
-    def identity(self) -> dict[str, Json]:
+    def fingerprint(self, roots: Roots) -> dict[str, Json]:
         """The content instead of the path: a copy of the data is the same data."""
-        identity = super().identity()
+        identity = self.identity()
         del identity["path"]
         return {**identity, "content": self.content()}
 

@@ -10,7 +10,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,6 @@ from ftt.data.noise import Policy, flip_by_table
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import param
-from ftt.spec import Training
 
 Counts = Mapping[str, tuple[int, ...]]
 """Numbers of rows by split (or domain); within a split by group, (0, 0), (0, 1), (1, 0), (1, 1)."""
@@ -133,8 +131,6 @@ class FlippedImages(Dataset):
 
     The spurious noise is what the files have. Labels of train and val are flipped, those of test never.
     """
-
-    default_training: ClassVar[Training] = Training(epochs=2, batch_size=64, lr=1e-3)
 
     core_noise: float = param(
         0.0, help="share of labels flipped in train and val, by the paper's table", low=0, high=0.5

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from ftt.arrays import IntArray
 from ftt.data.dataset import Dataset
 from ftt.data.grouped import DatasetInfo, GroupedData
+from ftt.data.inputs import Kind
 from ftt.data.pairing import Pairs, pair_correlated, pair_independent
 from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError
 from ftt.params import param
-from ftt.spec import Training
 
 SOURCES = ("imdb", "rotten_tomatoes")
 
@@ -37,10 +37,6 @@ class Reviews(Dataset):
     """
 
     name: ClassVar[str] = "reviews"
-    default_backbone: ClassVar[str] = "hf:minilm@64"
-    default_training: ClassVar[Training] = Training(
-        epochs=1, batch_size=32, optimizer="adam", lr=1e-4, weight_decay=0.0
-    )
     info: ClassVar[DatasetInfo] = DatasetInfo(
         name="reviews",
         classes=("negative", "positive"),
@@ -59,6 +55,10 @@ class Reviews(Dataset):
     train_size: int = param(2000, help="training reviews", low=4)
     val_size: int = param(1000, help="probing reviews", low=4)
     test_size: int = param(1000, help="test reviews", low=4)
+
+    @property
+    def kind(self) -> Kind:
+        return "texts"
 
     def load(self, roots: Roots) -> GroupedData:
         texts, y, a = read_reviews()

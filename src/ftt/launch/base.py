@@ -6,16 +6,14 @@ result is not run again, and what several runs share is made by whoever needs it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from ftt import threads
-from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
-from ftt.params import Json
 from ftt.progress import say, track
-from ftt.spec import Spec
+from ftt.result import Result
+from ftt.spec import Run, Spec, identify
 from ftt.store import Home
 
 WHERE = ("local", "ray")
@@ -23,20 +21,20 @@ WHERE = ("local", "ray")
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one Spec.
+    """How one run ended.
 
     Attributes
     ----------
-    spec : Spec
-        The Spec as it was given.
-    result : dict, optional
-        What the runner returned, with ``from_store``; None if the run failed.
+    run : Run
+        The run.
+    result : Result, optional
+        None if the run failed.
     error : str, optional
         Why it failed, in one line; the traceback is in the run's folder (``failed.json``).
     """
 
-    spec: Spec
-    result: dict[str, Json] | None
+    run: Run
+    result: Result | None
     error: str | None = None
 
 
@@ -59,10 +57,10 @@ class Resources:
         for name in ("workers", "threads"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise FttError(f"{name} of a sweep is too small", given=value, allowed=f"{name} >= 1")
+                raise FttError(f"{name} must be a positive integer", given=value, allowed=f"{name} >= 1")
 
     def divide(self, runs: int, cores: int | None = None) -> tuple[int, int]:
-        """(workers, threads) for so many runs.
+        """(workers, threads) for a number of runs.
 
         It is all runs of a sweep that count, not those that are left: a resumed sweep computes with as many threads
         as the first time, which keeps its results the same to the bit.
@@ -83,26 +81,20 @@ ALL = Resources()
 
 @dataclass(frozen=True)
 class Ended:
-    """The news that the Spec at `index` has ended: with a result, or with an error and its traceback."""
+    """The news that run number `index` has ended: with a result, or with an error and its traceback."""
 
     index: int
-    result: dict[str, Json] | None
+    result: Result | None
     error: str | None = None
     traceback: str = ""
     attempts: int = 1
 
 
-class Launcher(Protocol):
-    """Runs Specs, each under a number, and tells as each ends, in any order; `total` counts those done before too."""
-
-    def __call__(
-        self, specs: Mapping[int, Spec], home: Home, roots: Roots, resources: Resources, total: int
-    ) -> Iterator[Ended]: ...
+Launcher = Callable[[Mapping[int, Run], Home, Resources, int], Iterator[Ended]]
+"""Executes numbered runs and yields as each ends, in any order; the last argument counts those done before too."""
 
 
-def launch(
-    specs: Sequence[Spec], home: Home, roots: Roots, *, on: str = "local", resources: Resources = ALL
-) -> list[Outcome]:
+def launch(specs: Sequence[Spec], home: Home, *, on: str = "local", resources: Resources = ALL) -> list[Outcome]:
     """Run every Spec that has no result yet.
 
     Duplicated Specs are run once. A failing run does not stop the others.
@@ -112,9 +104,7 @@ def launch(
     specs : sequence of Spec
         What to run.
     home : Home
-        Where results and artifacts are kept.
-    roots : Roots
-        Where data may be.
+        Where results and artifacts are kept, and where data may be.
     on : str
         "local": processes of this machine, or this process if one worker is enough. "ray": tasks on the cluster that
         ``RAY_ADDRESS`` names, or on one that is started here and ended afterwards.
@@ -127,23 +117,24 @@ def launch(
         One per Spec, in the order of the Specs.
     """
     if on not in WHERE:
-        raise unknown("place to run on", on, WHERE)
-    keys = [spec.key for spec in specs]
+        raise unknown("launcher", on, WHERE)
+    runs = identify(specs, home.roots)
+    keys = [run.key for run in runs]
     first = {key: index for index, key in reversed(list(enumerate(keys)))}
     ended: dict[int, Ended] = {}
     for index in sorted(first.values()):
-        if (found := home.runs.find(specs[index])) is not None:
-            ended[index] = Ended(index, {**found, "from_store": True})
-    left = {index: specs[index] for index in sorted(first.values()) if index not in ended}
+        if (found := home.runs.find(runs[index])) is not None:
+            ended[index] = Ended(index, found)
+    left = {index: runs[index] for index in sorted(first.values()) if index not in ended}
     if left:
-        news = _launcher(on)(left, home, roots, resources, len(first))
+        news = _launcher(on)(left, home, resources, len(first))
         for end in track(news, "runs", total=len(first), done=len(ended)):
             ended[end.index] = end
             if end.error is not None:
-                home.runs.fail(specs[end.index], end.error, end.traceback, end.attempts)
-                say(f"run {specs[end.index].run_id} failed: {end.error}")
+                home.runs.fail(runs[end.index], end.error, end.traceback, end.attempts)
+                say(f"run {runs[end.index].id} failed: {end.error}")
     ends = (ended[first[key]] for key in keys)
-    return [Outcome(spec, end.result, end.error) for spec, end in zip(specs, ends, strict=True)]
+    return [Outcome(run, end.result, end.error) for run, end in zip(runs, ends, strict=True)]
 
 
 def _launcher(on: str) -> Launcher:

@@ -16,14 +16,14 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ftt import threads as pools
-from ftt.data.roots import Roots
 from ftt.launch.base import Ended, Resources
-from ftt.launch.worker import attempt, order
+from ftt.launch.worker import answered, attempt, order
 from ftt.params import Json
 from ftt.progress import say
-from ftt.spec import Spec
+from ftt.spec import Run
 from ftt.store import Home
 
 ATTEMPTS = 2
@@ -32,36 +32,32 @@ ATTEMPTS = 2
 PATIENCE = 5.0
 """Seconds between asking a worker to end and ending it."""
 
-Inbox = queue.Queue[tuple["Worker", dict[str, Json] | None]]
+Inbox = queue.Queue[tuple["Worker", dict[str, Any] | None]]
 """Messages of workers; None when one has gone."""
 
 
-def run_locally(
-    specs: Mapping[int, Spec], home: Home, roots: Roots, resources: Resources, total: int
-) -> Iterator[Ended]:
+def run_locally(runs: Mapping[int, Run], home: Home, resources: Resources, total: int) -> Iterator[Ended]:
     """In this process if one worker is wanted, else in several."""
     workers, threads = resources.divide(total)
     if workers == 1:
-        return run_here(specs, home, roots, threads)
-    return run_in_processes(specs, home, roots, min(workers, len(specs)), threads)
+        return run_here(runs, home, threads)
+    return run_in_processes(runs, home, min(workers, len(runs)), threads)
 
 
-def run_here(specs: Mapping[int, Spec], home: Home, roots: Roots, threads: int) -> Iterator[Ended]:
+def run_here(runs: Mapping[int, Run], home: Home, threads: int) -> Iterator[Ended]:
     """In this process, one after another."""
     import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
 
-    waiting = dict(specs)
+    waiting = dict(runs)
     with pools.limited_to(threads):
         while waiting:
             index = _choose(waiting, home)
-            yield Ended(index, **attempt(waiting.pop(index), home, roots))
+            yield answered(index, attempt(waiting.pop(index).spec, home))
 
 
-def run_in_processes(
-    specs: Mapping[int, Spec], home: Home, roots: Roots, workers: int, threads: int
-) -> Iterator[Ended]:
-    """In so many worker processes, each for several runs."""
-    waiting, attempts = dict(specs), dict.fromkeys(specs, 0)
+def run_in_processes(runs: Mapping[int, Run], home: Home, workers: int, threads: int) -> Iterator[Ended]:
+    """In several worker processes, each for several runs."""
+    waiting, attempts = dict(runs), dict.fromkeys(runs, 0)
     inbox: Inbox = queue.Queue()
     busy: list[Worker] = []
 
@@ -72,7 +68,7 @@ def run_in_processes(
     def give(worker: Worker) -> None:
         index = worker.at = _choose(waiting, home)
         attempts[index] += 1
-        worker.send(order(waiting.pop(index), home, roots))
+        worker.send(order(waiting.pop(index), home))
 
     try:
         for _ in range(workers):
@@ -85,17 +81,17 @@ def run_in_processes(
             if message is None:
                 busy.remove(worker)
                 if attempts[index] < ATTEMPTS:
-                    say(f"run {specs[index].run_id}: its worker died ({worker.cause()}), it is tried again")
-                    waiting[index] = specs[index]
+                    say(f"run {runs[index].id}: its worker died ({worker.cause()}); trying again")
+                    waiting[index] = runs[index]
                 else:
                     error = f"its worker died {attempts[index]} times ({worker.cause()})"
                     yield Ended(index, None, error, attempts=attempts[index])
                 if waiting:
                     start()
             elif "say" in message:
-                say(f"{specs[index].run_id}: {message['say']}")
+                say(f"{runs[index].id}: {message['say']}")
             else:
-                yield Ended(index, **message, attempts=attempts[index])
+                yield answered(index, message, attempts[index])
                 if waiting:
                     give(worker)
                 else:
@@ -106,9 +102,9 @@ def run_in_processes(
             worker.end()
 
 
-def _choose(waiting: Mapping[int, Spec], home: Home) -> int:
+def _choose(waiting: Mapping[int, Run], home: Home) -> int:
     """The first run that nobody is at: several drivers of one sweep then share it instead of waiting in step."""
-    free = (index for index, spec in waiting.items() if home.runs.state(spec) != "running")
+    free = (index for index, run in waiting.items() if home.runs.state(run) != "running")
     return next(free, next(iter(waiting)))
 
 

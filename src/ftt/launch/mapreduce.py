@@ -2,7 +2,7 @@
 
 What travels is of the order m², whatever the number of images. Rows are summed in float64 and merged in the order of
 the shards, whichever ends first, so that neither the number of shards nor the place they ran at shows in the first ten
-digits. Features go through the store if there is one: a shard that is done is not extracted again.
+digits. Features go through the store: a shard that is done is not extracted again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import json
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 from safetensors.numpy import load, save
@@ -22,7 +21,6 @@ from ftt import registry
 from ftt import threads as pools
 from ftt.backbones import create, extract
 from ftt.data import Dataset, Roots
-from ftt.data.grouped import require_fittable
 from ftt.errors import FttError, unknown
 from ftt.freeze.moments import Moments
 from ftt.launch.base import ALL, WHERE, Resources
@@ -34,15 +32,13 @@ from ftt.store import Home
 def moments_by_shards(
     data: Dataset,
     backbone: str,
-    roots: Roots,
+    home: Home,
     *,
     shards: int,
-    split: str = "train",
-    home: Home | None = None,
     on: str = "local",
     resources: Resources = ALL,
 ) -> Moments:
-    """Moments of the features of a split.
+    """Moments of the features of the training split.
 
     Parameters
     ----------
@@ -50,30 +46,25 @@ def moments_by_shards(
         Read by every task for itself; a task looks at the inputs of its own rows only.
     backbone : str
         A name of `ftt ls backbones`.
-    roots : Roots
-        Where data may be, on every node.
+    home : Home
+        Where features are kept and where data may be; every node has to see both.
     shards : int
-        Into how many runs of neighbouring rows the split is cut.
-    split : str
-        "train" or "val".
-    home : Home, optional
-        Where features are kept; every node has to see it.
+        Number of runs of neighbouring rows that the split is cut into.
     on : str
         "local": one after another in this process. "ray": a task each.
     resources : Resources
         Tasks at once (on Ray) and threads of each.
     """
     if on not in WHERE:
-        raise unknown("place to run on", on, WHERE)
+        raise unknown("launcher", on, WHERE)
     if shards < 1:
-        raise FttError("there is no such number of shards", given=shards, allowed="shards >= 1")
+        raise FttError("shards must be a positive integer", given=shards, allowed="shards >= 1")
     given: dict[str, Json] = {
         "data": data.describe(),
         "backbone": backbone,
-        "split": split,
-        "cache": str(roots.cache.resolve()),
-        "placed": str(roots.data.resolve()) if roots.data else None,
-        "home": str(home.root.resolve()) if home else None,
+        "cache": str(home.roots.cache.resolve()),
+        "placed": str(home.roots.data.resolve()) if home.roots.data else None,
+        "home": str(home.root.resolve()),
     }
     orders = [json.dumps({**given, "shard": shard, "shards": shards}) for shard in range(shards)]
     sums = _on_ray(orders, resources) if on == "ray" else _here(orders, resources)
@@ -109,14 +100,13 @@ def sum_shard(text: str) -> bytes:
     """Moments of one shard as the bytes of a safetensors file."""
     given = json.loads(text)
     roots = Roots(Path(given["cache"]), Path(given["placed"]) if given["placed"] else None)
-    data = cast(Dataset, registry.DATASETS.build(given["data"])).load(roots)
-    inputs = require_fittable(data[given["split"]], "moments").inputs
+    inputs = registry.DATASETS.build(given["data"]).load(roots)["train"].inputs
     bounds = np.linspace(0, len(inputs), given["shards"] + 1).astype(np.int64)
     start, end = bounds[given["shard"]], bounds[given["shard"] + 1]
     network = create(given["backbone"], inputs)
     moments = Moments(network.num_features)
     if end > start:
-        cache = Home(Path(given["home"])).artifacts if given["home"] else None
         rows = inputs.take(np.arange(start, end))
-        moments.add(extract(network, rows, f"shard {given['shard']}", cache).astype(np.float64))
+        features = extract(network, rows, f"shard {given['shard']}", Home(Path(given["home"]), roots).artifacts)
+        moments.add(features.astype(np.float64))
     return save(moments.to_arrays())

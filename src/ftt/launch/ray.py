@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from ftt import threads as pools
-from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.launch.base import Ended, Resources
-from ftt.launch.worker import carry_out, in_one_line, order
-from ftt.params import Json, digest
-from ftt.spec import Spec
+from ftt.launch.worker import answered, carry_out, in_one_line, order
+from ftt.params import digest
+from ftt.spec import Run
 from ftt.store import Home
 
 RETRIES = 3
@@ -32,38 +31,36 @@ OBJECTS = 128 * 2**20
 """Bytes of the object store of a cluster of our own; what is big goes through the home folder."""
 
 
-def run_on_ray(
-    specs: Mapping[int, Spec], home: Home, roots: Roots, resources: Resources, total: int
-) -> Iterator[Ended]:
-    """As tasks; on a cluster that is there already as many at once as it has room for, if no number was given."""
+def run_on_ray(runs: Mapping[int, Run], home: Home, resources: Resources, total: int) -> Iterator[Ended]:
+    """As tasks; on a running cluster as many at once as it has room for, unless a number is given."""
     with cluster(resources, total) as (ray, workers, threads), seen_by(home) as token:
         task = remote(ray, carry_out_on_node, threads)
-        waiting = iter(specs.items())
+        waiting = iter(runs.items())
         running: dict[Any, int] = {}
         try:
             while True:
-                for index, spec in itertools.islice(waiting, workers - len(running)):
-                    text = json.dumps(order(spec, home, roots))
+                for index, run in itertools.islice(waiting, workers - len(running)):
+                    text = json.dumps(order(run, home))
                     running[task.remote(text, token, threads, str(Path.cwd()))] = index
                 if not running:
                     return
                 (ready,), _ = ray.wait(list(running), num_returns=1)
-                yield _ended(ray, ready, running.pop(ready), specs, home)
+                yield _ended(ray, ready, running.pop(ready), runs, home)
         finally:
             for ref in running:
                 ray.cancel(ref, force=True)
 
 
-def _ended(ray: Any, ref: Any, index: int, specs: Mapping[int, Spec], home: Home) -> Ended:
+def _ended(ray: Any, ref: Any, index: int, runs: Mapping[int, Run], home: Home) -> Ended:
     try:
-        answer: dict[str, Json] = json.loads(ray.get(ref))
+        answer: dict[str, Any] = json.loads(ray.get(ref))
     except ray.exceptions.RayError as error:
         return Ended(index, None, in_one_line(error).partition(" · ")[0], str(error), 1 + RETRIES)
-    end = Ended(index, **answer)
-    if end.result is not None and home.runs.find(specs[index]) is None:
+    end = answered(index, answer)
+    if end.result is not None and home.runs.find(end.result.run) is None:
         # A node with a folder of its own: the result is kept here as if it had been made here.
-        with home.runs.begin(specs[index]):
-            home.runs.finish(specs[index], {key: value for key, value in end.result.items() if key != "from_store"})
+        with home.runs.begin(end.result.run):
+            home.runs.finish(end.result.run, end.result)
     return end
 
 
@@ -71,18 +68,16 @@ def carry_out_on_node(text: str, token: str, threads: int, folder: str) -> str:
     """The task: an order as JSON in, an answer as JSON out."""
     import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
 
-    given: dict[str, Json] = json.loads(text)
+    given: dict[str, Any] = json.loads(text)
     # Paths of data may be relative to where the driver stands.
     there = contextlib.chdir(folder) if Path(folder).is_dir() else contextlib.nullcontext()
     with there, pools.limited_to(threads):
-        return json.dumps(carry_out(given, home_on_node(Path(given["home"]), token)))
+        return json.dumps(carry_out(given, root_on_node(Path(given["home"]), token)))
 
 
-def home_on_node(root: Path, token: str) -> Home:
+def root_on_node(root: Path, token: str) -> Path:
     """The driver's home if this node sees it, else one of this node, the same for every task of that driver."""
-    if (root / token).is_file():
-        return Home(root)
-    return Home(Path(tempfile.gettempdir()) / f"ftt-home-{digest(str(root))[:16]}")
+    return root if (root / token).is_file() else Path(tempfile.gettempdir()) / f"ftt-home-{digest(str(root))[:16]}"
 
 
 @contextlib.contextmanager
@@ -132,7 +127,7 @@ def cluster(resources: Resources, total: int) -> Iterator[tuple[Any, int, int]]:
 
 
 def remote(ray: Any, function: Any, threads: int) -> Any:
-    """A function of this package as a task with so many cores. Ray sends its name, not its code."""
+    """A function of this package as a task that takes `threads` cores. Ray sends its name, not its code."""
     options = {"num_cpus": threads, "max_retries": RETRIES, "runtime_env": {"env_vars": pools.environment(threads)}}
     return ray.remote(**options)(function)
 

@@ -15,28 +15,36 @@ import threading
 import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from ftt import threads
 from ftt.data.roots import Roots
 from ftt.errors import FttError
+from ftt.launch.base import Ended
 from ftt.params import Json
 from ftt.progress import shown_on
-from ftt.spec import Spec
+from ftt.result import Result
+from ftt.spec import Run, Spec
 from ftt.store import Home
 
 T = TypeVar("T")
 
 
-def attempt(spec: Spec, home: Home, roots: Roots) -> dict[str, Json]:
-    """Run a Spec: its ``result``, or its ``error`` in one line and the ``traceback``."""
+def attempt(spec: Spec, home: Home) -> dict[str, Json]:
+    """Run a Spec: its ``result`` in its written form, or its ``error`` in one line and the ``traceback``."""
     # Imported here: a process that only starts workers needs no torch.
-    from ftt.experiments.runner import run
+    from ftt.runs.runner import run_spec
 
     try:
-        return {"result": run(spec, home, roots)}
+        return {"result": run_spec(spec, home).to_json()}
     except Exception as error:
         return failure(error)
+
+
+def answered(index: int, answer: dict[str, Any], attempts: int = 1) -> Ended:
+    """What a worker's answer says about run number `index`."""
+    result = Result.from_json(answer["result"]) if answer["result"] is not None else None
+    return Ended(index, result, answer.get("error"), answer.get("traceback", ""), attempts)
 
 
 def failure(error: Exception) -> dict[str, Json]:
@@ -50,25 +58,25 @@ def in_one_line(error: BaseException) -> str:
     return words if isinstance(error, FttError) else f"{type(error).__name__}: {words}"
 
 
-def order(spec: Spec, home: Home, roots: Roots) -> dict[str, Json]:
-    """All a worker has to know, as plain JSON. Paths are absolute: a worker may stand in another folder."""
+def order(run: Run, home: Home) -> dict[str, Json]:
+    """All a worker has to know, as plain JSON. Paths are absolute: a worker may be in another folder."""
     return {
-        "spec": spec.describe(),
+        "spec": run.spec.describe(),
         "home": str(home.root.resolve()),
-        "cache": str(roots.cache.resolve()),
-        "data": str(roots.data.resolve()) if roots.data else None,
+        "cache": str(home.roots.cache.resolve()),
+        "data": str(home.roots.data.resolve()) if home.roots.data else None,
     }
 
 
-def carry_out(given: dict[str, Json], home: Home | None = None) -> dict[str, Json]:
-    """`attempt` what an order says; in another home than it says, if one is given."""
+def carry_out(given: dict[str, Any], root: Path | None = None) -> dict[str, Json]:
+    """`attempt` what an order says; below another root than it says, if one is given."""
     roots = Roots(Path(given["cache"]), Path(given["data"]) if given["data"] else None)
     try:
         spec = Spec.from_description(given["spec"])
     except FttError as error:
         # The driver knows a data set or method that this process does not.
         return failure(error)
-    return attempt(spec, home or Home(Path(given["home"])), roots)
+    return attempt(spec, Home(root or Path(given["home"]), roots))
 
 
 class Wire:

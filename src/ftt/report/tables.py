@@ -1,44 +1,102 @@
-"""Tables for the terminal."""
+"""Tables of texts, for the terminal and for files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
-from rich.table import Table
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ftt.params import Json
+from ftt.report.formats import as_markdown
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from ftt.metrics import Rate
+    from ftt.result import Result
 
 
-def result_table(result: Mapping[str, Json]) -> Table:
-    """One run: worst group, average and every group, with intervals and counts."""
-    spec = result["spec"]
-    recipe = " + ".join(part["name"] for part in (spec["freeze"], spec["method"]) if part) or "initial features"
-    table = Table(
-        title=f"{spec['data']['name']} · {spec['backbone']} · {recipe}",
-        caption=f"probed accuracy on test, {result['labels']} labels",
-        title_justify="left",
-        caption_justify="left",
-        header_style="bold",
-    )
-    table.add_column("group")
-    table.add_column("accuracy", justify="right")
-    table.add_column("95 % interval", justify="right")
-    table.add_column("n", justify="right")
-    worst = result["by_group"][result["worst_group"]]
-    table.add_row(f"worst ({result['worst_group']})", *_cells(worst), style="bold")
-    low, high = result["average_interval"]
-    total = sum(group["n"] for group in result["by_group"].values())
-    table.add_row("average", *_cells({"accuracy": result["average_accuracy"], "low": low, "high": high, "n": total}))
-    table.add_section()
-    for name, group in result["by_group"].items():
-        table.add_row(name, *_cells(group))
-    return table
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts: the first `left` columns are words, the others numbers; an empty row is a rule."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+
+    def to_rich(self) -> Group:
+        """For the terminal. Texts are shown as they are: square brackets in them are not markup."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(header_style="bold")
+        for number, column in enumerate(self.columns):
+            table.add_column(Text(column), justify="left" if number < self.left else "right")
+        for row in self.rows:
+            if row:
+                table.add_row(*(Text(cell) for cell in row))
+            else:
+                table.add_section()
+        # A title of the table itself would be broken to its width.
+        return Group(Text(self.title, "italic"), table) if self.title else Group(table)
+
+    def to_markdown(self) -> str:
+        """A pipe table under its title in bold."""
+        numeric = [number >= self.left for number in range(len(self.columns))]
+        return f"**{self.title}**\n\n" + as_markdown(self.columns, [row for row in self.rows if row], numeric)
+
+    def to_json(self) -> dict[str, Json]:
+        return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}
 
 
-def _cells(rate: Mapping[str, Json]) -> tuple[str, str, str]:
-    if not rate["n"]:
-        return "–", "", "0"
-    return percent(rate["accuracy"]), f"{percent(rate['low'])} – {percent(rate['high'])}", str(rate["n"])
+def result_table(result: Result) -> TextTable:
+    """One run: worst group, average, every group, and every label within its group, with intervals and counts."""
+    report = result.report
+    rows = [[f"worst ({report.worst[0]})", *rate_cells(report.worst[1])], ["average", *rate_cells(report.overall)], []]
+    rows += [[name, *rate_cells(rate)] for name, rate in report.by_attribute.items()]
+    rows.append([])
+    rows += [[f"{label}, {name}", *rate_cells(rate)] for (label, name), rate in report.by_label_and_attribute.items()]
+    labels = "clean" if report.clean else "observed"
+    title = f"{result.title()}: probed accuracy in % on test ({labels} labels)"
+    return TextTable(title, ("group", "accuracy", "95 % interval", "n"), rows)
+
+
+def seeds_table(results: Sequence[Result]) -> TextTable:
+    """The same run with several training seeds: every one, and their mean with its 95 % t interval."""
+    figures = [(result.worst_group_accuracy, result.average_accuracy) for result in results]
+    rows = [[str(r.spec.seed), percent(w), percent(a), r.run.id] for r, (w, a) in zip(results, figures, strict=True)]
+    means = [mean_interval([pair[which] for pair in figures]) for which in (0, 1)]
+    rows += [[], ["mean", *(percent(mean) for mean, _ in means), ""]]
+    rows.append(["95 % interval", *(f"{percent(m - h)} – {percent(m + h)}" for m, h in means), ""])
+    title = f"{results[0].title()}: probed accuracy in %, {len(results)} training seeds"
+    return TextTable(title, ("seed", "worst group", "average", "run"), rows)
+
+
+def mean_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """Mean of a few values and the half-width of its t interval.
+
+    Examples
+    --------
+    >>> mean, half = mean_interval([0.70, 0.74, 0.72])
+    >>> round(mean, 3), round(half, 3)
+    (0.72, 0.05)
+    """
+    from scipy.stats import t
+
+    n = len(values)
+    half = float(t.ppf(0.5 + level / 2, n - 1)) * statistics.stdev(values) / n**0.5
+    return statistics.fmean(values), half
+
+
+def rate_cells(rate: Rate) -> tuple[str, str, str]:
+    """Accuracy, interval and count of a rate as texts."""
+    if not rate.n:
+        return "n/a", "", "0"
+    low, high = rate.interval()
+    return percent(rate.value), f"{percent(low)} – {percent(high)}", str(rate.n)
 
 
 def percent(value: float) -> str:
@@ -49,16 +107,3 @@ def percent(value: float) -> str:
 def signed(value: float) -> str:
     """A difference of shares in points, always with its sign; a real minus, as wide as the plus."""
     return f"{100 * value:+.1f}".replace("-", "−")
-
-
-def plain_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], left: int = 2) -> Table:
-    """A table whose first `left` columns are words and whose others are numbers; an empty row is a rule."""
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < left else "right")
-    for row in rows:
-        if row:
-            table.add_row(*row)
-        else:
-            table.add_section()
-    return table

@@ -1,26 +1,47 @@
-"""The folder where everything a user's runs leave behind is kept."""
+"""The folders of a user: where runs leave what they make, and where data is read from."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
+from ftt.data.roots import Roots
 from ftt.store.artifacts import ArtifactStore
 from ftt.store.runs import RunStore
 
 
+@dataclass(frozen=True)
 class Home:
-    """Artifacts, runs and checkpoints below one root (``FTT_HOME``, default ``./ftt-home``)."""
+    """Artifacts, runs and checkpoints below one root, and the roots of data beside it.
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.artifacts = ArtifactStore(root / "artifacts")
-        self.runs = RunStore(root / "runs")
+    Attributes
+    ----------
+    root : Path
+        ``FTT_HOME``, by default ``./ftt-home``.
+    roots : Roots
+        Where data may be: ``FTT_CACHE`` and ``FTT_DATA``.
+    """
+
+    root: Path
+    roots: Roots = field(default_factory=Roots.from_environment)
 
     @classmethod
-    def from_environment(cls, root: Path | None = None) -> Home:
-        """The argument first, then the environment, then the default."""
-        return cls((root or Path(os.environ.get("FTT_HOME") or "ftt-home")).expanduser())
+    def from_environment(
+        cls, root: Path | str | None = None, cache: Path | None = None, data: Path | None = None
+    ) -> Home:
+        """The arguments first, then the environment, then the defaults."""
+        chosen = Path(root or os.environ.get("FTT_HOME") or "ftt-home")
+        return cls(chosen.expanduser(), Roots.from_environment(cache, data))
+
+    @cached_property
+    def artifacts(self) -> ArtifactStore:
+        return ArtifactStore(self.root / "artifacts")
+
+    @cached_property
+    def runs(self) -> RunStore:
+        return RunStore(self.root / "runs")
 
     def checkpoint_folder(self, key: str) -> Path:
         """Where the training of this key leaves its checkpoints."""

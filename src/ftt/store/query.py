@@ -1,7 +1,7 @@
-"""Results as one table that can be asked: a row a run, a column a field of its Spec or a figure, DuckDB underneath.
+"""Results as one table: one row per run, one column per field of its Spec or figure, queried with DuckDB.
 
-Columns are dotted as fields of a sweep are: ``data.core_noise``, ``train.epochs``, ``seconds.fit``. The database lives
-in memory and reads nothing but what it is handed.
+Columns are dotted like the fields of a sweep: ``data.core_noise``, ``train.epochs``, ``seconds.fit``. The database is
+in memory and reads nothing else.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -17,11 +16,12 @@ import pyarrow as pa
 
 from ftt.errors import FttError, unknown
 from ftt.params import Json
-from ftt.progress import say
+from ftt.store.runs import RunStore
 
 FIGURES = ("worst_group_accuracy", "average_accuracy")
 NAMES = ("run_id", "dataset", "backbone", "recipe", "p", "seed")
-"""What a run is called by, where no columns are asked for."""
+"""Columns that name a run, shown where none are asked for."""
+ROLES = ("data", "freeze", "method", "train", "probe")
 
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,
@@ -32,53 +32,48 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[A-Za-z_]\w*(?:\.\w+)+""")
 
 
-def collect(root: Path) -> pa.Table:
-    """Every finished run below a folder of runs."""
-    rows = []
-    for path in sorted(root.glob("*/result.json")):
-        try:
-            rows.append(row_of(json.loads(path.read_text())))
-        except (ValueError, KeyError, TypeError) as error:
-            say(f"a stored result is damaged and is left out: {path} ({error!r})")
+def collect(store: RunStore) -> pa.Table:
+    """Every finished run of a store."""
+    rows = [row_of(text) for text in store.results()]
     if not rows:
-        raise FttError("there are no results yet", given=root, hint="ftt run DATASET, or ftt sweep FILE")
+        raise FttError("there are no results yet", given=store.root, hint="ftt run DATASET, or ftt sweep FILE")
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
 
 
-def row_of(result: Mapping[str, Json]) -> dict[str, Json]:
-    """One result as a flat row."""
-    spec, probe = result["spec"], result.get("probe") or {}
-    freeze, method = spec["freeze"], spec["method"]
-    seconds = {f"seconds.{stage}": value for stage, value in (result.get("seconds") or {}).items()}
+def row_of(result: Mapping[str, Any]) -> dict[str, Json]:
+    """One written result as a flat row."""
+    spec, probe, recipe = result["spec"], result["probe"], result["spec"]["recipe"]
+    freeze, method = recipe["freeze"], recipe["method"]
+    parts = {**spec, "freeze": freeze, "method": method}
     return {
         "run_id": result["run_id"],
         "dataset": spec["data"]["name"],
         "backbone": spec["backbone"],
-        "recipe": " + ".join(part["name"] for part in (freeze, method) if part) or "init",
+        "recipe": result["recipe"],
         "freeze": freeze["name"] if freeze else None,
         "p": freeze["p"] if freeze else 0.0 if method else None,
         "method": method["name"] if method else None,
-        "join": spec["join"],
+        "join": recipe["join"],
         "seed": spec["seed"],
         **{
             f"{role}.{name}": value
-            for role in ("data", "freeze", "method", "train", "probe")
-            for name, value in (spec[role] or {}).items()
+            for role in ROLES
+            for name, value in (parts[role] or {}).items()
             if name != "name" and (role, name) != ("freeze", "p")
         },
         **{name: result[name] for name in FIGURES},
-        "worst_group": result.get("worst_group"),
-        "explained_variance": result.get("explained_variance"),
-        "C": probe.get("C"),
-        "converged": probe.get("converged"),
-        **seconds,
-        "seconds": round(sum(seconds.values()), 3),
-        "version": result.get("version"),
+        "worst_group": result["worst_group"],
+        "explained_variance": result["explained_variance"],
+        "C": probe["C"],
+        "converged": probe["converged"],
+        **{f"seconds.{stage}": value for stage, value in result["seconds"].items()},
+        "seconds": round(sum(result["seconds"].values()), 3),
+        "version": result["version"],
     }
 
 
-def ask(
+def query(
     runs: pa.Table, *, where: str | None = None, group_by: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> pa.Table:
     """Rows of a table of runs.
@@ -86,14 +81,14 @@ def ask(
     Parameters
     ----------
     runs : Table
-        What `collect` gave.
+        The table that `collect` returns.
     where : str, optional
         A condition in SQL, with dotted names as they are: ``data.core_noise = 0.2 and method = 'erm'``.
     group_by : sequence of str
-        One row for every combination of these: n, and of every figure the mean and its standard error (ddof 1; empty
-        for a single run).
+        One row for every combination of these: n, and the mean of every figure with its standard error (ddof 1; empty
+        for a single run). Runs are pooled over seeds only: any other field in which they differ has to be named.
     columns : sequence of str
-        Columns to show; with `group_by` the figures to take means of. By default what tells runs apart and both
+        Columns to show; with `group_by` the figures to average. By default the fields in which runs differ, and both
         accuracies.
     """
     for name in (*group_by, *columns):
@@ -105,8 +100,9 @@ def ask(
     try:
         found = connection.sql(f"select * from runs{condition}").to_arrow_table()
         if not group_by:
-            return found.select(list(columns) or telling(found))
+            return found.select(list(columns) or [*NAMES, *differing(found), *FIGURES])
         connection.register("found", found)
+        _refuse_pooling(connection, found, group_by)
         keys = ", ".join(map(quoted, group_by))
         figures = ", ".join(_mean(name) for name in columns or FIGURES)
         return connection.sql(
@@ -114,7 +110,7 @@ def ask(
         ).to_arrow_table()
     except duckdb.Error as error:
         raise FttError(
-            "the results cannot be asked that",
+            "invalid query",
             given=where or ", ".join((*group_by, *columns)),
             allowed=", ".join(runs.column_names),
             hint=str(error).splitlines()[0],
@@ -123,22 +119,44 @@ def ask(
         connection.close()
 
 
-def telling(runs: pa.Table) -> list[str]:
-    """Names of the runs, the fields in which they differ, and both accuracies."""
-    differ = [
-        name
-        for name in runs.column_names
-        if name.partition(".")[0] in ("data", "freeze", "method", "train", "probe")
-        and "." in name
-        and len(runs.column(name).drop_null().unique()) > 1
-    ]
+def differing(runs: pa.Table) -> list[str]:
+    """The parameters in which runs differ, besides their names and seeds."""
+    return [name for name in _parameters(runs) if len(runs.column(name).unique()) > 1]
+
+
+def _parameters(runs: pa.Table) -> list[str]:
+    dotted = (name for name in runs.column_names if name.partition(".")[0] in ROLES and "." in name)
     # Data carry the seed of the run unless another was given.
-    same = "data.seed" in differ and runs.column("data.seed").equals(runs.column("seed"))
-    return [*NAMES, *(name for name in differ if not (same and name == "data.seed")), *FIGURES]
+    same = "data.seed" in runs.column_names and runs.column("data.seed").equals(runs.column("seed"))
+    return [name for name in dotted if not (same and name == "data.seed")]
+
+
+def _refuse_pooling(connection: duckdb.DuckDBPyConnection, found: pa.Table, group_by: Sequence[str]) -> None:
+    """Means over runs that differ in more than their seeds mean nothing."""
+    seeds = {"data.seed", "freeze.seed", "probe.seed"}
+    fields = [n for n in ("dataset", "backbone", "recipe", "p", "join", *_parameters(found)) if n not in seeds]
+    left = [name for name in fields if name not in group_by and len(found.column(name).unique()) > 1]
+    if not left:
+        return
+    keys = ", ".join(map(quoted, group_by))
+    # `count(distinct …)` does not count nulls; a row without the field differs from one with it.
+    spread = ", ".join(
+        f"count(distinct {quoted(n)}) + (count(*) > count({quoted(n)}) and count({quoted(n)}) > 0)::int as {quoted(n)}"
+        for n in left
+    )
+    counted = connection.sql(f"select {spread} from found group by {keys}").to_arrow_table()
+    mixed = [name for name in left if max(counted.column(name).to_pylist()) > 1]
+    if mixed:
+        raise FttError(
+            "these groups would average over runs that differ in more than their seed",
+            given=f"grouped by {', '.join(group_by)}; also differing: {', '.join(mixed)}",
+            allowed="means over seeds only",
+            hint=f"add to --group-by: {','.join(mixed)}; or choose runs with --where",
+        )
 
 
 def quoted(name: str) -> str:
-    """A name as SQL takes it, whatever is in it."""
+    """A name quoted for SQL, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -1,17 +1,22 @@
-"""Results of runs: one JSON file each, written atomically, found by key."""
+"""Results of runs: one folder each, written atomically, found by key, checked when read."""
 
 from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from ftt.atomic import replacing
+from ftt.errors import FttError
 from ftt.params import Json
 from ftt.progress import say
-from ftt.spec import Spec
+from ftt.result import Result
+from ftt.spec import FORMAT, Run
+from ftt.store.checked_json import DamagedError, read_checked, write_checked, write_json
 
 
 class RunStore:
@@ -20,58 +25,76 @@ class RunStore:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def folder(self, spec: Spec) -> Path:
-        return self.root / spec.run_id
+    def folder(self, run: Run) -> Path:
+        return self.root / run.id
 
-    def find(self, spec: Spec) -> dict[str, Json] | None:
-        """The result of this very Spec, if it was run before."""
-        path = self.folder(spec) / "result.json"
+    def find(self, run: Run) -> Result | None:
+        """The stored result of this run."""
+        path = self.folder(run) / "result.json"
         if not path.is_file():
             return None
         try:
-            result: dict[str, Json] = json.loads(path.read_text())
-            return result if result["key"] == spec.key else None
-        except (ValueError, KeyError, TypeError) as error:
-            say(f"a stored result is damaged and the run is done again: {path} ({error})")
+            text = read_checked(path)
+            return Result.from_json(text).looked_up() if text["key"] == run.key else None
+        except (DamagedError, FttError, KeyError, TypeError) as error:
+            say(f"a stored result is damaged and the run is repeated: {path} ({error})")
             return None
 
-    def begin(self, spec: Spec) -> FileLock:
-        """Note that the run was asked for; the lock says whether somebody is at it."""
-        self._note(spec)
-        (self.folder(spec) / "failed.json").unlink(missing_ok=True)
-        return FileLock(self.folder(spec) / "running.lock")
+    def begin(self, run: Run) -> FileLock:
+        """Record that the run was started; the lock tells others that it is in progress."""
+        self._record(run)
+        (self.folder(run) / "failed.json").unlink(missing_ok=True)
+        return FileLock(self.folder(run) / "running.lock")
 
-    def finish(self, spec: Spec, result: dict[str, Json]) -> None:
-        write_json(self.folder(spec) / "result.json", result)
-        (self.folder(spec) / "failed.json").unlink(missing_ok=True)
+    def finish(self, run: Run, result: Result) -> None:
+        write_checked(self.folder(run) / "result.json", result.to_json())
+        (self.folder(run) / "failed.json").unlink(missing_ok=True)
 
-    def fail(self, spec: Spec, error: str, traceback: str = "", attempts: int = 1) -> Path:
-        """Keep why a run failed until it is begun again; returns the file that says so."""
-        self._note(spec)
+    def fail(self, run: Run, error: str, traceback: str = "", attempts: int = 1) -> Path:
+        """Keep why a run failed until it is started again; returns the file that says so."""
+        self._record(run)
         when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        path = self.folder(spec) / "failed.json"
+        path = self.folder(run) / "failed.json"
         write_json(path, {"error": error, "traceback": traceback, "when": when, "attempts": attempts})
         return path
 
-    def _note(self, spec: Spec) -> None:
-        write_json(self.folder(spec) / "spec.json", {"key": spec.key, "spec": spec.describe()})
+    def _record(self, run: Run) -> None:
+        content: dict[str, Json] = {"key": run.key, "recipe": run.spec.recipe.name, "spec": run.spec.describe()}
+        write_json(self.folder(run) / "spec.json", content)
 
-    def write_log(self, spec: Spec, log: list[dict[str, Json]]) -> None:
+    def write_log(self, run: Run, log: list[dict[str, Any]]) -> None:
         """The training log so far as JSON lines, for whoever watches."""
-        with replacing(self.folder(spec) / "train.jsonl") as scratch:
+        with replacing(self.folder(run) / "train.jsonl") as scratch:
             scratch.write_text("".join(json.dumps(record, sort_keys=True) + "\n" for record in log))
 
-    def state(self, spec: Spec) -> str:
-        """The state of one run; one that was never begun is pending."""
-        folder = self.folder(spec)
+    def results(self) -> Iterator[dict[str, Any]]:
+        """The written form of every stored result; what cannot be read is reported and skipped."""
+        for path in sorted(self.root.glob("*/result.json")):
+            try:
+                text = read_checked(path)
+                if text.get("format") == FORMAT:
+                    yield text
+                else:
+                    say(f"a stored result has an older format and is skipped: {path}")
+            except (DamagedError, OSError) as error:
+                say(f"a stored result is damaged and is skipped: {path} ({error})")
+
+    def state(self, run: Run) -> str:
+        """The state of one run; one that was never started is pending."""
+        folder = self.folder(run)
         return _state(folder) if (folder / "spec.json").is_file() else "pending"
 
-    def states(self) -> list[dict[str, Json]]:
-        """Every run by state: done, running, failed or stopped (started, not finished, nobody at it)."""
+    def states(self) -> list[dict[str, Any]]:
+        """Every run by state: done, running, failed or stopped (started, not finished, not in progress)."""
         rows = []
         for path in sorted(self.root.glob("*/spec.json")):
-            spec = json.loads(path.read_text())["spec"]
-            rows.append({"run_id": path.parent.name, "state": _state(path.parent), "spec": spec})
+            try:
+                text = json.loads(path.read_text(encoding="utf-8"))
+                described = {"dataset": text["spec"]["data"]["name"], "recipe": text["recipe"], "spec": text["spec"]}
+            except (ValueError, KeyError, TypeError, OSError) as error:
+                say(f"a run cannot be read and is skipped: {path} ({error})")
+                continue
+            rows.append({"run_id": path.parent.name, "state": _state(path.parent), **described})
         return rows
 
 
@@ -83,9 +106,3 @@ def _state(folder: Path) -> str:
             return "failed" if (folder / "failed.json").is_file() else "stopped"
     except Timeout:
         return "running"
-
-
-def write_json(path: Path, content: Json) -> None:
-    """Write a JSON file atomically."""
-    with replacing(path) as scratch:
-        scratch.write_text(json.dumps(content, indent=2, sort_keys=True))

@@ -2,6 +2,6 @@
 
 from ftt.train.fitting import fit
 from ftt.train.model import FreezeThenTrain
-from ftt.train.recipe import PRESETS, Recipe, preset
+from ftt.train.services import Services
 
-__all__ = ["PRESETS", "FreezeThenTrain", "Recipe", "fit", "preset"]
+__all__ = ["FreezeThenTrain", "Services", "fit"]

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from ftt.arrays import FloatArray
+from ftt.errors import FttError
 from ftt.train.model import FreezeThenTrain
+
+
+class Linear(Protocol):
+    """A fitted linear classifier as scikit-learn and `DFRProbe` hold it."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
 
 
 class FeatureModule(nn.Module):
@@ -53,16 +61,22 @@ class ProbedModule(nn.Module):
     ----------
     model : FreezeThenTrain
         Fitted features.
-    coef, intercept : (K', m) and (K',) arrays
-        A fitted probe's weights; one row (two classes) becomes two logits.
+    probe : DFRProbe or any fitted linear classifier of scikit-learn
+        The last layer; a single row of weights (two classes) becomes two logits.
     """
 
-    def __init__(
-        self, model: FreezeThenTrain, coef: npt.NDArray[np.floating[Any]], intercept: npt.NDArray[np.floating[Any]]
-    ) -> None:
+    def __init__(self, model: FreezeThenTrain, probe: Linear) -> None:
         super().__init__()
-        rows = torch.as_tensor(np.asarray(coef), dtype=torch.float32)
-        offset = torch.as_tensor(np.asarray(intercept), dtype=torch.float32)
+        coef, intercept = getattr(probe, "coef_", None), getattr(probe, "intercept_", None)
+        if coef is None or intercept is None:
+            raise FttError(
+                "export needs a fitted linear probe",
+                given=type(probe).__name__,
+                allowed="an object with coef_ and intercept_",
+                hint="ftt.DFRProbe().fit(model.transform(data['val']), data['val'].y, attribute=data['val'].a)",
+            )
+        rows: Any = torch.as_tensor(np.asarray(coef), dtype=torch.float32)
+        offset: Any = torch.as_tensor(np.asarray(intercept), dtype=torch.float32)
         if len(rows) == 1:
             rows, offset = torch.cat([torch.zeros_like(rows), rows]), torch.cat([torch.zeros_like(offset), offset])
         self.features = FeatureModule(model)

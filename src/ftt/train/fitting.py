@@ -13,37 +13,31 @@ from ftt.arrays import Float32Array
 from ftt.backbones import Backbone, create, extract
 from ftt.backbones.extract import batches, features_key
 from ftt.backbones.folding import fused
-from ftt.caching import Artifact, Cache, NoCache
+from ftt.caching import Artifact, Cache
 from ftt.data.grouped import Fittable, GroupedData, require_fittable
 from ftt.freeze.base import Basis, Freezer, Projection, moments_of
 from ftt.freeze.moments import Moments
 from ftt.freeze.pca import PCA
 from ftt.methods.base import Method, Task
 from ftt.params import digest
+from ftt.recipe import Recipe, as_recipe
+from ftt.settings import BACKBONES, setting
 from ftt.spec import Training
-from ftt.train.batches import Batches, FrozenBranch
-from ftt.train.checkpoint import CheckpointFile
-from ftt.train.loop import OnEpoch, train_in_stages
-from ftt.train.machine import Machine
-from ftt.train.model import Block, FreezeThenTrain, trained_features
+from ftt.train.batches import Batches, Frozen
+from ftt.train.loop import Trainer
+from ftt.train.model import Block, FreezeThenTrain, Trained
 from ftt.train.network import TwoBranch, build
-from ftt.train.recipe import Recipe
-
-OpenCheckpoint = Callable[[str], CheckpointFile | None]
-"""From the key of a training to the place of its checkpoints."""
+from ftt.train.services import NO_SERVICES, Services
 
 
 def fit(
     data: GroupedData,
-    recipe: Recipe,
-    backbone: str = "lite0",
+    recipe: Recipe | str = "ftt",
+    backbone: str | None = None,
     *,
     training: Training | None = None,
     seed: int = 0,
-    cache: Cache | None = None,
-    checkpoints: OpenCheckpoint | None = None,
-    machine: Machine | None = None,
-    on_epoch: OnEpoch | None = None,
+    services: Services = NO_SERVICES,
 ) -> FreezeThenTrain:
     """Freeze, then train.
 
@@ -51,22 +45,16 @@ def fit(
     ----------
     data : GroupedData
         Only its training split is read, and of that only the observed labels.
-    recipe : Recipe
-        Freezer, method and join.
-    backbone : str
-        A name of `ftt ls backbones`.
+    recipe : Recipe or str
+        Freezer, method and join, or the name of a preset (`ftt ls recipes`).
+    backbone : str, optional
+        A name of `ftt ls backbones`; by default that of `ftt run` for this data set.
     training : Training, optional
-        Optimiser settings.
+        How the supervised stage is optimised; by default as `ftt run` does for this data set.
     seed : int
         Seed of new layers and of the order of the data.
-    cache : Cache, optional
-        Where features, bases and trained weights are kept between calls.
-    checkpoints : callable, optional
-        Where a training of a given key leaves its checkpoints; without it, it leaves none.
-    machine : Machine, optional
-        Devices; by default the best single one.
-    on_epoch : callable, optional
-        Gets the log (a list of records, one per epoch) whenever an epoch ends.
+    services : Services
+        Cache, checkpoints, devices.
 
     Examples
     --------
@@ -76,41 +64,134 @@ def fit(
     >>> model.transform(data["val"]).shape
     (360, 32)
     """
+    recipe = as_recipe(recipe)
+    usual = setting(data.source.name) if data.source else None
+    name = backbone or (usual.backbone if usual else None) or BACKBONES[data.inputs.kind]
     train = require_fittable(data["train"], "training")
-    recipe = recipe.normal()
     rows = tuple(tuple(int(n) for n in row) for row in data.counts("train"))
-    task = Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes), rows=rows)
     job = Job(
-        train, task, training or Training(), seed, cache or NoCache(), checkpoints, machine or Machine(), on_epoch
+        split=train,
+        task=Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes), rows=rows),
+        initial=create(name, train.inputs),
+        training=training or (usual.training if usual else Training()),
+        seed=seed,
+        services=services,
     )
-    initial = create(backbone, train.inputs)
-    if recipe.freeze is None and recipe.method is None:
-        return FreezeThenTrain(recipe, backbone, initial, None, (Block("frozen"),), cache=job.cache)
-    if recipe.freeze is None:
-        network, key, log = job.train(recipe, initial, None)
-        blocks: tuple[Block, ...] = (Block("trained"),)
-        return FreezeThenTrain(recipe, backbone, initial, network, blocks, key=key, cache=job.cache, log=log)
-    frozen = recipe.freeze.adapt(initial, train.inputs, job.cache)
-    reuse = recipe.join == "late" or recipe.method is None or job.looks_features_up(recipe.method)
-    projection = freeze(recipe.freeze, frozen, train, job.cache, reuse=reuse)
-    if recipe.method is None:
-        return FreezeThenTrain(recipe, backbone, frozen, None, (Block("frozen", projection),), cache=job.cache)
-    if recipe.join == "joint":
-        network, key, log = job.train(recipe, initial, FrozenPart(frozen, projection))
-        blocks = (Block("frozen", projection), Block("trained"))
-    else:
-        network, key, log = job.train(Recipe(None, recipe.method), initial, None)
-        blocks = _late_blocks(projection, frozen, network, key, train, job.cache)
-    return FreezeThenTrain(recipe, backbone, frozen, network, blocks, key=key, cache=job.cache, log=log)
+    frozen, blocks, trained = job.fit(recipe)
+    model = FreezeThenTrain(recipe, name, frozen, blocks, trained)
+    model.cache = services.cache
+    return model
+
+
+@dataclass(frozen=True)
+class Job:
+    """One fit: the rows, what is trained on them and how, and its surroundings."""
+
+    split: Fittable
+    task: Task
+    initial: Backbone
+    training: Training
+    seed: int
+    services: Services
+
+    def fit(self, recipe: Recipe) -> tuple[Backbone, tuple[Block, ...], Trained | None]:
+        """The model behind the frozen features, the blocks of features, and what was trained."""
+        freezer, method = recipe.freeze, recipe.method
+        if freezer is None and method is None:
+            return self.initial, (Block("frozen"),), None
+        if freezer is None:
+            return self.initial, (Block("trained"),), self.train(recipe)
+        frozen = freezer.adapt(self.initial, self.split.inputs, self.services.cache)
+        reuse = recipe.join == "late" or method is None or self.looks_features_up(method)
+        projection = freeze(freezer, frozen, self.split, self.services.cache, reuse=reuse)
+        if method is None:
+            return frozen, (Block("frozen", projection),), None
+        if recipe.join == "joint":
+            trained = self.train(recipe, FrozenBranch(frozen, projection))
+            return frozen, (Block("frozen", projection), Block("trained")), trained
+        trained = self.train(Recipe(None, method))
+        return frozen, self.late_blocks(frozen, projection, trained), trained
+
+    def looks_features_up(self, method: Method) -> bool:
+        """Whether frozen features of the training split are read from a table: not where every view is new.
+
+        Several stages need the table in any case: what was learned is judged on the inputs without augmentation.
+        """
+        return self.training.augment == "none" or len(method.stages(self.training.epochs)) > 1
+
+    def key(self, recipe: Recipe) -> str:
+        """What the weights of a training depend on."""
+        return digest(
+            self.split.inputs.fingerprint(),
+            digest(self.split.y.tolist(), self.split.a.tolist(), self.task.n_classes),
+            self.initial.weights_id,
+            recipe.identity(),
+            self.training.identity(),
+            self.seed,
+        )
+
+    def train(self, recipe: Recipe, branch: FrozenBranch | None = None) -> Trained:
+        """The training of a recipe, resumed or looked up where that is possible."""
+        key = self.key(recipe)
+        checkpoint = self.services.checkpoints(key) if self.services.checkpoints else None
+        width = branch.projection.weight.shape[1] if branch else 0
+
+        def fresh() -> TwoBranch:
+            return build(self.initial, width, self.task.n_classes, self.seed)
+
+        def make() -> Artifact:
+            assert recipe.method is not None
+            trainer = Trainer(
+                method=recipe.method,
+                training=self.training,
+                seed=self.seed,
+                task=self.task,
+                batches=Batches(self.split, self.initial, self._frozen(recipe.method, branch), self.training),
+                fabric=self.services.machine.fabric(self.training.precision),
+                checkpoint=checkpoint,
+                on_epoch=self.services.on_epoch,
+            )
+            network, log = trainer.train(fresh)
+            state = {name: value.detach().cpu().contiguous().numpy() for name, value in network.state_dict().items()}
+            return Artifact(state, {"log": log})
+
+        kept = self.services.cache.keep("trained", key, make)
+        network = fresh()
+        network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in kept.arrays.items()})
+        if checkpoint is not None:
+            checkpoint.discard()
+        return Trained(network.eval(), key, kept.notes["log"])
+
+    def _frozen(self, method: Method, branch: FrozenBranch | None) -> Frozen:
+        if branch is None or not self.looks_features_up(method):
+            return Frozen(np.zeros((len(self.split), 0), dtype=np.float32), branch)
+        phi = extract(branch.backbone, self.split.inputs, "train", self.services.cache)
+        return Frozen(branch.projection(phi), branch)
+
+    def late_blocks(self, frozen: Backbone, first: Projection, trained: Trained) -> tuple[Block, Block]:
+        """Leading directions of the initial and of the trained features, each with unit mean variance on train."""
+        inputs, cache = self.split.inputs, self.services.cache
+        phi = trained.features(inputs, "train", "projected", cache)
+
+        def make() -> Artifact:
+            return Artifact(PCA().basis(_pieces(phi), phi.shape[1]).to_arrays())
+
+        key = digest("late", trained.key, inputs.fingerprint())
+        basis = Basis.from_arrays(cache.keep("basis", key, make).arrays)
+        second = basis.first(frozen.num_features - first.weight.shape[1])
+        return (
+            Block("frozen", first, _unit_scale(first(extract(frozen, inputs, "train", cache)))),
+            Block("trained", second, _unit_scale(second(phi))),
+        )
 
 
 def freeze(freezer: Freezer, backbone: Backbone, train: Fittable, cache: Cache, *, reuse: bool = True) -> Projection:
-    """The frozen projection of this freezer; its basis is fitted once for every p.
+    """The frozen projection of a freezer; its basis is fitted once for every p.
 
     Parameters
     ----------
     reuse : bool
-        Whether the features of the training split are wanted afterwards. If not, they are never held all at once.
+        Whether the features of the training split are needed afterwards. If not, they are never held all at once.
     """
     m, features = backbone.num_features, features_key(backbone, train.inputs)
     rows = freezer.drawn(len(train))
@@ -131,10 +212,10 @@ def freeze(freezer: Freezer, backbone: Backbone, train: Fittable, cache: Cache, 
     return Basis.from_arrays(cache.keep("basis", key, make).arrays).first(freezer.frozen_dims(m))
 
 
-class FrozenPart(FrozenBranch):
-    """The frozen branch as a function of prepared inputs, for views that no cache can hold.
+class FrozenBranch:
+    """The frozen branch as a function of prepared inputs, for views that no table can hold.
 
-    BatchNorm stays in eval mode whatever the trained branch does (it is folded away where it can be), and no gradient
+    BatchNorm stays in eval mode whatever the trained branch does (it is folded away where possible), and no gradient
     is kept.
     """
 
@@ -151,98 +232,6 @@ class FrozenPart(FrozenBranch):
             features: Tensor = self._fast(x) @ weight.to(x.device) + bias.to(x.device)
         # A tensor made in inference mode may not enter autograd; its copy may.
         return features.clone()
-
-
-@dataclass(frozen=True)
-class Job:
-    """What every training of one call shares."""
-
-    split: Fittable
-    task: Task
-    training: Training
-    seed: int
-    cache: Cache
-    checkpoints: OpenCheckpoint | None
-    machine: Machine
-    on_epoch: OnEpoch | None
-
-    def looks_features_up(self, method: Method) -> bool:
-        """Whether frozen features of the training split are read as they are: not where every view is new.
-
-        Several stages need them in any case: what was learned is judged on the inputs without augmentation.
-        """
-        return self.training.augment == "none" or len(method.stages(self.training.epochs)) > 1
-
-    def train(
-        self, recipe: Recipe, initial: Backbone, part: FrozenPart | None
-    ) -> tuple[TwoBranch, str, list[dict[str, object]]]:
-        """The trained network, the key it is kept under, and its log."""
-        assert recipe.method is not None
-        method = recipe.method
-        key = digest(
-            self.split.inputs.fingerprint(),
-            digest(self.split.y.tolist(), self.split.a.tolist()),
-            initial.weights_id,
-            recipe.identity(),
-            self.training.identity(),
-            self.seed,
-        )
-        width = part.projection.weight.shape[1] if part else 0
-        checkpoint = self.checkpoints(key) if self.checkpoints else None
-
-        def fresh() -> TwoBranch:
-            return build(initial, width, self.task.n_classes, self.seed)
-
-        def make() -> Artifact:
-            frozen = np.zeros((len(self.split), 0), dtype=np.float32)
-            if part is not None and self.looks_features_up(method):
-                frozen = part.projection(extract(part.backbone, self.split.inputs, "train", self.cache))
-            loader = Batches(
-                self.split,
-                initial,
-                frozen,
-                self.training.batch_size,
-                views=self.training.augment,
-                branch=part,
-                sampling=self.training.sampling,
-            )
-            network, log = train_in_stages(
-                fresh,
-                loader,
-                method,
-                self.training,
-                self.seed,
-                self.task,
-                fabric=self.machine.fabric(self.training.precision),
-                checkpoint=checkpoint,
-                on_epoch=self.on_epoch,
-            )
-            state = {name: value.detach().cpu().contiguous().numpy() for name, value in network.state_dict().items()}
-            return Artifact(state, {"log": log})
-
-        kept = self.cache.keep("trained", key, make)
-        network = fresh()
-        network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in kept.arrays.items()})
-        if checkpoint is not None:
-            checkpoint.discard()
-        return network.eval(), key, kept.notes["log"]
-
-
-def _late_blocks(
-    first: Projection, frozen: Backbone, network: TwoBranch, key: str, train: Fittable, cache: Cache
-) -> tuple[Block, Block]:
-    """Leading directions of the initial and of the trained features, each brought to unit mean variance on train."""
-    phi = trained_features(network, train.inputs, "train", "projected", key, cache)
-
-    def make() -> Artifact:
-        return Artifact(PCA().basis(_pieces(phi), phi.shape[1]).to_arrays())
-
-    basis = Basis.from_arrays(cache.keep("basis", digest("late", key, train.inputs.fingerprint()), make).arrays)
-    second = basis.first(frozen.num_features - first.weight.shape[1])
-    return (
-        Block("frozen", first, _unit_scale(first(extract(frozen, train.inputs, "train", cache)))),
-        Block("trained", second, _unit_scale(second(phi))),
-    )
 
 
 def _unit_scale(features: Float32Array) -> float:

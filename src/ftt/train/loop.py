@@ -19,23 +19,21 @@ from ftt.methods.base import Batch, Method, Outputs, Stage, State, Task
 from ftt.progress import track
 from ftt.rng import torch_seeded
 from ftt.spec import Training
-from ftt.train.batches import Batches, Loaded
+from ftt.train.batches import Batches, Loaded, Share
 from ftt.train.checkpoint import CheckpointFile, Position, Snapshot, optimizer_tensors, restore_optimizer
 from ftt.train.network import TwoBranch
+from ftt.train.services import Log
 
 CHECKPOINT_SECONDS = 20.0
 """A killed run loses at most about this much work."""
 
-OnEpoch = Callable[[list[dict[str, Any]]], None]
-
 
 @dataclass
 class Session:
-    """What one training holds while it runs."""
+    """The state of one stage while it runs."""
 
     network: Any
     optimizer: Any
-    method: Method
     state: State
     position: Position
     rows: IntArray
@@ -61,56 +59,154 @@ class Session:
         self.position = snapshot.position
 
 
-def train_in_stages(
-    build: Callable[[], TwoBranch],
-    batches: Batches,
-    method: Method,
-    training: Training,
-    seed: int,
-    task: Task,
-    *,
-    fabric: Fabric,
-    checkpoint: CheckpointFile | None = None,
-    on_epoch: OnEpoch | None = None,
-) -> tuple[TwoBranch, list[dict[str, Any]]]:
-    """Every stage of a method from fresh weights; the network of the last one is kept.
+@dataclass(frozen=True)
+class Trainer:
+    """Everything that stays the same while a method trains.
 
-    Goes on from the checkpoint where there is one. The log has one record per epoch, on the observed labels; it is
-    handed to `on_epoch`, whole, whenever one is added.
+    Attributes
+    ----------
+    method, training, seed, task
+        What is minimised, how, from which seed, and the sizes of the data.
+    batches : Batches
+        What is trained on.
+    fabric : Fabric
+        The devices.
+    checkpoint : CheckpointFile, optional
+        Where training is resumed from and leaves its checkpoints.
+    on_epoch : callable, optional
+        Called with the whole log whenever an epoch ends.
     """
-    if method.whole_batch and fabric.world_size > 1:
-        raise FttError(
-            f"the loss of {method.name!r} needs a whole batch, which several processes would split",
-            given=f"{fabric.world_size} processes",
-            allowed="one process",
-            hint="run it on one device",
-        )
-    stages = method.stages(_epochs(training, batches))
-    snapshot = checkpoint.load() if checkpoint else None
-    position = snapshot.position if snapshot else Position()
-    rows = snapshot.tensors["rows"].numpy() if snapshot else np.arange(len(batches))
-    network: TwoBranch
-    for number in range(position.stage, len(stages)):
-        label = "training" if len(stages) == 1 else f"training, stage {number + 1} of {len(stages)}"
-        network = build()
-        session = _open(network, method, training, task, rows, position, fabric)
-        if snapshot is not None and number == snapshot.position.stage and "tally" in snapshot.tensors:
-            session.restore(snapshot)
-        _run(session, batches, stages[number], training, seed, fabric, checkpoint, on_epoch, label)
-        position = session.position
-        if number + 1 < len(stages):
-            rows = _with_errors(network, batches, stages[number + 1].copies_of_errors, fabric)
-            position = Position(stage=number + 1, log=position.log)
-            if checkpoint is not None and fabric.is_global_zero:
-                checkpoint.save(Snapshot({"rows": torch.from_numpy(rows)}, position))
-    return network, position.log
 
+    method: Method
+    training: Training
+    seed: int
+    task: Task
+    batches: Batches
+    fabric: Fabric
+    checkpoint: CheckpointFile | None = None
+    on_epoch: Callable[[Log], None] | None = None
 
-def _epochs(training: Training, batches: Batches) -> int:
-    """Passes over the rows: as many as it takes to make the wanted steps, where these are given."""
-    if training.steps is None:
-        return training.epochs
-    return -(-training.steps // batches.steps_per_epoch(np.arange(len(batches))))
+    def train(self, build: Callable[[], TwoBranch]) -> tuple[TwoBranch, Log]:
+        """Every stage of the method from fresh weights; the network of the last one, and the log.
+
+        Resumes from the checkpoint if there is one. The log has one record per epoch, on the observed labels.
+        """
+        if self.method.whole_batch and self.fabric.world_size > 1:
+            raise FttError(
+                f"the loss of {self.method.name!r} needs whole batches, which several processes would split",
+                given=f"{self.fabric.world_size} processes",
+                allowed="one process",
+                hint="run it on one device",
+            )
+        stages = self.method.stages(self._epochs())
+        snapshot = self.checkpoint.load() if self.checkpoint else None
+        position = snapshot.position if snapshot else Position()
+        rows = snapshot.tensors["rows"].numpy() if snapshot else np.arange(len(self.batches))
+        network: TwoBranch
+        for number in range(position.stage, len(stages)):
+            label = "training" if len(stages) == 1 else f"training, stage {number + 1} of {len(stages)}"
+            network = build()
+            session = self._open(network, rows, position)
+            if snapshot is not None and number == snapshot.position.stage and "tally" in snapshot.tensors:
+                session.restore(snapshot)
+            self._run(session, stages[number], label)
+            position = session.position
+            if number + 1 < len(stages):
+                rows = self._with_errors(network, stages[number + 1].copies_of_errors)
+                position = Position(stage=number + 1, log=position.log)
+                self._save(Snapshot({"rows": torch.from_numpy(rows)}, position))
+        return network, position.log
+
+    def _epochs(self) -> int:
+        """Passes over the rows: as many as the wanted number of steps takes, where one is given."""
+        if self.training.steps is None:
+            return self.training.epochs
+        return -(-self.training.steps // self.batches.steps_per_epoch(np.arange(len(self.batches))))
+
+    def _save(self, snapshot: Snapshot) -> None:
+        if self.checkpoint is not None and self.fabric.is_global_zero:
+            self.checkpoint.save(snapshot)
+
+    def _open(self, network: TwoBranch, rows: IntArray, position: Position) -> Session:
+        network.train()
+        if self.training.batchnorm == "frozen":
+            for module in network.modules():
+                if isinstance(module, nn.modules.batchnorm._BatchNorm):
+                    module.eval()
+        wrapped, optimizer = self.fabric.setup(network, make_optimizer(network, self.training))
+        shape = (self.task.n_classes, self.task.n_attributes, 2)
+        tally = torch.zeros(shape, dtype=torch.int64, device=self.fabric.device)
+        return Session(wrapped, optimizer, self.method.start(self.task), position, rows, tally)
+
+    def _run(self, session: Session, stage: Stage, label: str) -> None:
+        steps_per_epoch = self.batches.steps_per_epoch(session.rows)
+        last = stage.epochs * steps_per_epoch
+        if self.training.steps is not None:
+            last = min(last, self.training.steps)
+        saved = time.monotonic()
+        for size, loaded in track(self._walk(session, stage), label, last, done=session.position.step):
+            self._step(session, loaded, size)
+            if session.position.step_in_epoch == steps_per_epoch or session.position.step == last:
+                _close_epoch(session)
+                if self.on_epoch is not None and self.fabric.is_global_zero:
+                    self.on_epoch(session.position.log)
+            if time.monotonic() - saved > CHECKPOINT_SECONDS:
+                self._save(session.snapshot())
+                saved = time.monotonic()
+
+    def _walk(self, session: Session, stage: Stage) -> Iterator[tuple[int, Loaded]]:
+        """Every step still to be done, from the session's position on, with its size over all processes."""
+        share = Share(self.fabric.global_rank, self.fabric.world_size)
+        for epoch in range(session.position.epoch, stage.epochs):
+            for group in session.optimizer.param_groups:
+                group["lr"] = learning_rate(self.training, epoch, stage.epochs)
+            first = session.position.step_in_epoch
+            steps = self.batches.order(session.rows, self.seed, epoch)[first:]
+            if self.training.steps is not None:
+                steps = steps[: self.training.steps - session.position.step]
+            yield from zip(map(len, steps), self.batches.load(steps, self.seed, epoch, first, share), strict=True)
+
+    def _step(self, session: Session, loaded: Loaded, size: int) -> None:
+        position, fabric = session.position, self.fabric
+        if self.method.resets_optimizer(position.step):
+            session.optimizer.state.clear()
+        x, frozen = fabric.to_device(loaded.x), fabric.to_device(loaded.frozen)
+        y, a = fabric.to_device(loaded.y), fabric.to_device(loaded.a)
+        with torch_seeded(self.seed, "step", position.step, fabric.global_rank):
+            logits = session.network(x, frozen)
+        batch = Batch(y=y, a=a, step=position.step, epoch=position.epoch)
+        loss = self.method.loss(Outputs(logits), batch, session.state)
+        if not torch.isfinite(loss):
+            raise FttError(
+                f"training diverged: loss {float(loss.detach())} in epoch {position.epoch}, step {position.step}",
+                given=f"lr {session.optimizer.param_groups[0]['lr']:g}, method {self.method.name}, {len(y)} rows",
+                allowed="a finite loss",
+                hint="lower --lr",
+            )
+        # Processes average their gradients; an uneven last batch is weighted back to the mean over all its rows.
+        share = len(y) * fabric.world_size / size
+        fabric.backward(loss * share if fabric.world_size > 1 else loss)
+        session.optimizer.step()
+        session.optimizer.zero_grad(set_to_none=True)
+        right = (logits.detach().argmax(1) == y).long()
+        session.tally.index_put_((y, a), torch.stack([right, torch.ones_like(right)], dim=1), accumulate=True)
+        position.loss_sum += float(loss.detach())
+        position.step += 1
+        position.step_in_epoch += 1
+
+    def _with_errors(self, network: TwoBranch, copies: int) -> IntArray:
+        """Every row once, and `copies` more of each row whose observed label the network does not predict."""
+        network.eval()
+        batches, everything = self.batches, np.arange(len(self.batches))
+        wrong = []
+        with torch.inference_mode():
+            for start in range(0, len(everything), 256):
+                rows = everything[start : start + 256]
+                index = torch.from_numpy(rows)
+                x = self.fabric.to_device(batches.backbone.prepare(batches.split.inputs.read(rows)))
+                logits = network(x, self.fabric.to_device(batches.frozen[index]))
+                wrong.append(rows[(logits.argmax(1).cpu() != batches.y[index]).numpy()])
+        return np.concatenate([everything, np.repeat(np.concatenate(wrong), copies)])
 
 
 def make_optimizer(network: nn.Module, training: Training) -> torch.optim.Optimizer:
@@ -132,124 +228,21 @@ def learning_rate(training: Training, epoch: int, epochs: int) -> float:
     return training.lr
 
 
-def _open(
-    network: TwoBranch,
-    method: Method,
-    training: Training,
-    task: Task,
-    rows: IntArray,
-    position: Position,
-    fabric: Fabric,
-) -> Session:
-    network.train()
-    if training.batchnorm == "frozen":
-        for module in network.modules():
-            if isinstance(module, nn.modules.batchnorm._BatchNorm):
-                module.eval()
-    wrapped, optimizer = fabric.setup(network, make_optimizer(network, training))
-    tally = torch.zeros(task.n_classes, task.n_attributes, 2, dtype=torch.int64, device=fabric.device)
-    return Session(wrapped, optimizer, method, method.start(task), position, rows, tally)
-
-
-def _run(
-    session: Session,
-    batches: Batches,
-    stage: Stage,
-    training: Training,
-    seed: int,
-    fabric: Fabric,
-    checkpoint: CheckpointFile | None,
-    on_epoch: OnEpoch | None,
-    label: str,
-) -> None:
-    steps_per_epoch = batches.steps_per_epoch(session.rows)
-    last = stage.epochs * steps_per_epoch
-    if training.steps is not None:
-        last = min(last, training.steps)
-    todo = _walk(session, batches, stage, training, seed, fabric)
-    saved = time.monotonic()
-    for size, loaded in track(todo, label, last, done=session.position.step):
-        _step(session, loaded, size, seed, fabric)
-        if session.position.step_in_epoch == steps_per_epoch or session.position.step == last:
-            _close_epoch(session)
-            if on_epoch is not None and fabric.is_global_zero:
-                on_epoch(session.position.log)
-        if checkpoint is not None and fabric.is_global_zero and time.monotonic() - saved > CHECKPOINT_SECONDS:
-            checkpoint.save(session.snapshot())
-            saved = time.monotonic()
-
-
-def _walk(
-    session: Session, batches: Batches, stage: Stage, training: Training, seed: int, fabric: Fabric
-) -> Iterator[tuple[int, Loaded]]:
-    """Every step still to be done, from the session's position on, with its size over all processes."""
-    for epoch in range(session.position.epoch, stage.epochs):
-        for group in session.optimizer.param_groups:
-            group["lr"] = learning_rate(training, epoch, stage.epochs)
-        first = session.position.step_in_epoch
-        steps = batches.order(session.rows, seed, epoch)[first:]
-        if training.steps is not None:
-            steps = steps[: training.steps - session.position.step]
-        loaded = batches.load(steps, seed, epoch, first, fabric.global_rank, fabric.world_size)
-        yield from zip(map(len, steps), loaded, strict=True)
-
-
-def _step(session: Session, loaded: Loaded, size: int, seed: int, fabric: Fabric) -> None:
-    position = session.position
-    if session.method.resets_optimizer(position.step):
-        session.optimizer.state.clear()
-    x, frozen = fabric.to_device(loaded.x), fabric.to_device(loaded.frozen)
-    y, a = fabric.to_device(loaded.y), fabric.to_device(loaded.a)
-    with torch_seeded(seed, "step", position.step, fabric.global_rank):
-        logits = session.network(x, frozen)
-    batch = Batch(y=y, a=a, step=position.step, epoch=position.epoch)
-    loss = session.method.loss(Outputs(logits), batch, session.state)
-    if not torch.isfinite(loss):
-        raise FttError(
-            f"training diverged: the loss is {float(loss.detach())} in epoch {position.epoch}, step {position.step}",
-            given=f"lr {session.optimizer.param_groups[0]['lr']:g}, method {session.method.name}",
-            allowed="a finite loss",
-            hint="lower --lr",
-        )
-    # Processes average their gradients; an uneven last batch is weighted back to the mean over all its rows.
-    share = len(y) * fabric.world_size / size
-    fabric.backward(loss * share if fabric.world_size > 1 else loss)
-    session.optimizer.step()
-    session.optimizer.zero_grad(set_to_none=True)
-    right = (logits.detach().argmax(1) == y).long()
-    session.tally.index_put_((y, a), torch.stack([right, torch.ones_like(right)], dim=1), accumulate=True)
-    position.loss_sum += float(loss.detach())
-    position.step += 1
-    position.step_in_epoch += 1
-
-
 def _close_epoch(session: Session) -> None:
     position = session.position
-    right, total = session.tally[..., 0], session.tally[..., 1]
+    right, total = session.tally[..., 0].tolist(), session.tally[..., 1].tolist()
     position.log.append(
         {
             "stage": position.stage,
             "epoch": position.epoch,
             "loss": position.loss_sum / position.step_in_epoch,
-            "accuracy": float(right.sum()) / float(total.sum()),
-            "accuracy_by_group": (right.double() / total.clamp(min=1)).tolist(),
-            "rows_by_group": total.tolist(),
+            "accuracy": sum(map(sum, right)) / sum(map(sum, total)),
+            # The accuracy of a group without rows is unknown, not zero.
+            "accuracy_by_group": [
+                [r / n if n else None for r, n in zip(*rows, strict=True)] for rows in zip(right, total, strict=True)
+            ],
+            "rows_by_group": total,
         }
     )
     position.epoch, position.step_in_epoch, position.loss_sum = position.epoch + 1, 0, 0.0
     session.tally.zero_()
-
-
-def _with_errors(network: TwoBranch, batches: Batches, copies: int, fabric: Fabric) -> IntArray:
-    """Every row once, and `copies` more of each row whose observed label the network does not predict."""
-    network.eval()
-    everything = np.arange(len(batches))
-    wrong = []
-    with torch.inference_mode():
-        for start in range(0, len(everything), 256):
-            rows = everything[start : start + 256]
-            index = torch.from_numpy(rows)
-            x = fabric.to_device(batches.backbone.prepare(batches.split.inputs.read(rows)))
-            logits = network(x, fabric.to_device(batches.frozen[index]))
-            wrong.append(rows[(logits.argmax(1).cpu() != batches.y[index]).numpy()])
-    return np.concatenate([everything, np.repeat(np.concatenate(wrong), copies)])

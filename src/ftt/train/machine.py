@@ -11,30 +11,42 @@ from ftt.errors import FttError
 
 @dataclass(frozen=True)
 class Machine:
-    """The devices of one training. They do not belong to a run's key: they change its speed, not its meaning."""
+    """The devices of one training. They are not part of a run's key: they change its speed, not its meaning."""
 
     accelerator: str = "auto"
     devices: int = 1
     nodes: int = 1
 
+    @property
+    def several(self) -> bool:
+        """Whether a training is spread over several processes."""
+        return self.devices * self.nodes > 1
+
     def fabric(self, precision: str = "32-true") -> Fabric:
         """A launched Fabric; with several devices this process becomes one of several."""
-        several = self.devices * self.nodes > 1
         try:
             fabric = Fabric(
                 accelerator=self.accelerator,
                 devices=self.devices,
                 num_nodes=self.nodes,
                 precision=precision,  # type: ignore[arg-type]
-                strategy="ddp" if several else "auto",
+                strategy="ddp" if self.several else "auto",
             )
         except (RuntimeError, ValueError, TypeError) as error:
             raise FttError(
-                "these devices cannot be had",
+                "the requested devices are not available",
                 given=f"accelerator {self.accelerator}, {self.devices} devices, {self.nodes} nodes",
                 allowed=str(error).splitlines()[0][:200],
                 hint="ftt doctor shows what this machine has",
             ) from None
-        if several:
+        if precision == "16-mixed" and fabric.device.type == "cpu":
+            # Fabric would compute in bfloat16 and leave a result under the wrong name.
+            raise FttError(
+                "16-bit floats are not available on a CPU",
+                given="precision 16-mixed",
+                allowed="32-true or bf16-mixed",
+                hint="leave out --precision",
+            )
+        if self.several:
             fabric.launch()
         return fabric

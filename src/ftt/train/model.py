@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
@@ -19,8 +20,12 @@ from ftt.data.inputs import Inputs
 from ftt.errors import FttError, unknown
 from ftt.freeze.base import Projection
 from ftt.params import digest
+from ftt.recipe import Recipe
 from ftt.train.network import TwoBranch
-from ftt.train.recipe import Recipe
+from ftt.train.services import Log
+
+if TYPE_CHECKING:
+    from ftt.train.export import Linear
 
 DEPTHS = ("projected", "backbone")
 
@@ -37,6 +42,31 @@ class Block:
     scale: float = 1.0
 
 
+@dataclass(frozen=True)
+class Trained:
+    """A finished training: the network, the key it is kept under, and its log."""
+
+    network: TwoBranch
+    key: str = ""
+    log: Log = field(default_factory=list)
+
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
+        """(n, ·) features of the trained branch, kept under the key of the training."""
+
+        def make() -> Artifact:
+            phi = extract(self.network.backbone, inputs, f"{label}, trained")
+            if depth == "projected":
+                project = self.network.project
+                with torch.inference_mode():
+                    phi = project(torch.from_numpy(phi).to(project.weight.device)).cpu().numpy()
+            return Artifact({"phi": phi})
+
+        key = digest(self.key, depth, inputs.fingerprint())
+        # Without a key nothing tells this training from another.
+        kept = cache.keep("trained-features", key, make) if self.key else make()
+        return kept.arrays["phi"]
+
+
 class FreezeThenTrain:
     """The first two stages of Freeze then Train, fitted.
 
@@ -44,14 +74,14 @@ class FreezeThenTrain:
     ----------
     recipe : Recipe
         What was fitted.
+    backbone_name : str
+        What it was fitted on, as `ftt ls backbones` names it.
     frozen : Backbone
         The model behind the frozen features: the initial one, or what a freezer learned without labels.
-    network : TwoBranch or None
+    blocks : sequence of Block
+        How the features are put together, frozen ones first.
+    trained : Trained, optional
         The trained part.
-    blocks : tuple of Block
-        How the features of both are put together, frozen ones first.
-    log : list of dict
-        One record per epoch: loss and accuracies on the observed labels.
     """
 
     def __init__(
@@ -59,21 +89,25 @@ class FreezeThenTrain:
         recipe: Recipe,
         backbone_name: str,
         frozen: Backbone,
-        network: TwoBranch | None,
-        blocks: tuple[Block, ...],
-        *,
-        key: str = "",
-        cache: Cache | None = None,
-        log: list[dict[str, Any]] | None = None,
+        blocks: Sequence[Block],
+        trained: Trained | None = None,
     ) -> None:
         self.recipe = recipe
         self.backbone_name = backbone_name
         self.frozen = frozen
-        self.network = network
-        self.blocks = blocks
-        self.log = log or []
-        self._key = key
-        self._cache = cache or NoCache()
+        self.blocks = tuple(blocks)
+        self.trained = trained
+        self.cache: Cache = NoCache()
+
+    @property
+    def network(self) -> TwoBranch | None:
+        """The trained network, if anything was trained."""
+        return self.trained.network if self.trained else None
+
+    @property
+    def log(self) -> Log:
+        """One record per epoch: loss and accuracies on the observed labels."""
+        return self.trained.log if self.trained else []
 
     @property
     def explained(self) -> float | None:
@@ -117,35 +151,40 @@ class FreezeThenTrain:
 
         return saved.load(Path(folder), inputs)
 
-    def export(self, coef: npt.NDArray[np.floating[Any]], intercept: npt.NDArray[np.floating[Any]]) -> nn.Module:
-        """The model with a probe's weights as one torch module: prepared inputs in, logits out."""
+    def export(self, probe: Linear) -> nn.Module:
+        """The model and a fitted probe as one torch module: prepared inputs in, logits out."""
         from ftt.train.export import ProbedModule
 
-        return ProbedModule(self, coef, intercept)
+        return ProbedModule(self, probe)
 
     def _features(self, block: Block, inputs: Inputs, label: str, depth: str) -> Float32Array:
         if block.source == "frozen":
-            return extract(self.frozen, inputs, label, self._cache)
+            return extract(self.frozen, inputs, label, self.cache)
         if depth == "backbone" and block.projection is not None:
             raise FttError(
                 "a late join is made after the last linear layer",
                 given="depth 'backbone'",
                 allowed="depth 'projected'",
             )
-        assert self.network is not None
-        return trained_features(self.network, inputs, label, depth, self._key, self._cache)
+        assert self.trained is not None
+        return self.trained.features(inputs, label, depth, self.cache)
 
+    def describe(self) -> dict[str, str]:
+        """What a person asks about the model, in words."""
+        trained = self.network
+        return {
+            "recipe": self.recipe.name,
+            "backbone": self.frozen.weights_id,
+            "frozen features": str(self.frozen.num_features if trained is None else trained.frozen_dims or "none"),
+            "variance kept by them": f"{self.explained:.1%}" if self.explained is not None else "–",
+            "epochs trained": str(len(self.log) or "–"),
+        }
 
-def trained_features(
-    network: TwoBranch, inputs: Inputs, label: str, depth: str, key: str, cache: Cache
-) -> Float32Array:
-    """(n, ·) features of the trained branch, kept under the key of its training."""
+    def __repr__(self) -> str:
+        return f"FreezeThenTrain({', '.join(f'{name}: {value}' for name, value in self.describe().items())})"
 
-    def make() -> Artifact:
-        phi = extract(network.backbone, inputs, f"{label}, trained")
-        if depth == "projected":
-            with torch.inference_mode():
-                phi = network.project(torch.from_numpy(phi).to(network.project.weight.device)).cpu().numpy()
-        return Artifact({"phi": phi})
-
-    return cache.keep("trained-features", digest(key, depth, inputs.fingerprint()), make).arrays["phi"]
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in self.describe().items()
+        )
+        return f"<table>{rows}</table>"

@@ -15,9 +15,9 @@ from ftt.backbones import create
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError
 from ftt.freeze.base import Projection
-from ftt.train.model import Block, FreezeThenTrain
+from ftt.recipe import Recipe
+from ftt.train.model import Block, FreezeThenTrain, Trained
 from ftt.train.network import TwoBranch
-from ftt.train.recipe import Recipe
 from ftt.version import __version__
 
 LAYOUT = 1
@@ -91,13 +91,13 @@ def load(folder: Path, inputs: Inputs) -> FreezeThenTrain:
             weight, bias = (tensors[f"blocks.{number}.{part}"].numpy() for part in ("weight", "bias"))
             projection = Projection(weight, bias, described["explained"])
         blocks.append(Block(described["source"], projection, described["scale"]))
-    network = None
+    trained = None
     if config["frozen_dims"] is not None:
         network = TwoBranch(initial, config["frozen_dims"], config["n_classes"])
         network.load_state_dict(_below(tensors, "network."))
-        network.eval()
+        trained = Trained(network.eval())
     recipe = Recipe.from_description(config["recipe"])
-    return FreezeThenTrain(recipe, config["backbone"], frozen.eval(), network, tuple(blocks))
+    return FreezeThenTrain(recipe, config["backbone"], frozen.eval(), blocks, trained)
 
 
 def _below(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:

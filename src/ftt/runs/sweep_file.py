@@ -1,4 +1,4 @@
-"""A sweep as a file: a base, a grid over any field, a list of further runs; TOML in, Specs out.
+"""A sweep as a TOML file: a base, a grid over any fields, and a list of further runs.
 
 ::
 
@@ -21,24 +21,27 @@
 from __future__ import annotations
 
 import itertools
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from ftt.errors import FttError, unknown
-from ftt.experiments.compose import NAMES, Fields, compose
-from ftt.params import Json
+from ftt.params import Options
+from ftt.runs.compose import NAMES, Fields, compose
 from ftt.spec import Spec
 
 SECTIONS = ("name", "base", "grid", "runs")
+MOST = 100_000
+"""Runs of one sweep; more are a mistake in the grid."""
 SAME = {"freeze.name": "freeze", "method.name": "method", "freeze.p": "p"}
-"""Two ways of writing one field."""
+"""Two ways of writing the same field."""
 
 
 @dataclass(frozen=True)
 class Planned:
-    """One run of a sweep: what was asked for, and the Spec that came of it."""
+    """One run of a sweep: the fields that were given, and their Spec."""
 
     given: Fields
     spec: Spec
@@ -46,7 +49,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Runs with a name."""
+    """A named list of runs."""
 
     name: str
     runs: tuple[Planned, ...]
@@ -66,13 +69,13 @@ def read(path: Path) -> Sweep:
     try:
         text = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise FttError("the sweep cannot be read", given=path, allowed="a TOML file", hint=str(error)) from None
+        raise FttError("the sweep file cannot be read", given=path, allowed="a TOML file", hint=str(error)) from None
     except tomllib.TOMLDecodeError as error:
-        raise FttError("the sweep is not written in TOML", given=path, hint=str(error)) from None
+        raise FttError("the sweep file is not valid TOML", given=path, hint=str(error)) from None
     return parse(text, path.stem)
 
 
-def parse(text: Mapping[str, Json], name: str = "sweep") -> Sweep:
+def parse(text: Options, name: str = "sweep") -> Sweep:
     """The sweep of a parsed file.
 
     Examples
@@ -84,23 +87,27 @@ def parse(text: Mapping[str, Json], name: str = "sweep") -> Sweep:
     """
     for section in text:
         if section not in SECTIONS:
-            hint = "fields of all runs stand in [base]" if section in NAMES else None
-            raise unknown("part of a sweep", section, SECTIONS, hint=hint)
+            hint = "fields of all runs go into [base]" if section in NAMES else None
+            raise unknown("section of a sweep", section, SECTIONS, hint=hint)
     base = flat(_table(text, "base"))
     listed = text.get("runs", [])
     if not isinstance(listed, list) or not all(isinstance(run, dict) for run in listed):
-        raise FttError("runs of a sweep is no list of tables", given=repr(listed)[:80], allowed="[[runs]]")
+        raise FttError("runs of a sweep must be a list of tables", given=repr(listed)[:80], allowed="[[runs]]")
     blocks = [{"grid": _table(text, "grid")}] if "grid" in text or not listed else []
-    runs = []
+    runs: list[Planned] = []
     for block in [*blocks, *listed]:
         fixed = {**base, **flat({key: value for key, value in block.items() if key != "grid"})}
-        for point in product(_table(block, "grid")):
+        grid = flat(_table(block, "grid"))
+        count = len(runs) + combinations(grid)
+        if count > MOST:
+            raise FttError("the sweep is too large", given=f"{count:,} runs or more", allowed=f"at most {MOST:,} runs")
+        for point in product(grid):
             given = {**fixed, **point}
             runs.append(Planned(given, compose(given)))
     return Sweep(str(text.get("name", name)), tuple(runs))
 
 
-def flat(table: Mapping[str, Json], above: str = "") -> Fields:
+def flat(table: Options, above: str = "") -> Fields:
     """Nested tables as dotted names.
 
     Examples
@@ -115,18 +122,22 @@ def flat(table: Mapping[str, Json], above: str = "") -> Fields:
     return fields
 
 
-def product(grid: Mapping[str, Json]) -> Iterator[Fields]:
-    """Every combination of the values of a grid; of none, the one without any."""
-    axes = flat(grid)
+def combinations(axes: Options) -> int:
+    """The number of runs of a grid, counted before any is made."""
     for name, values in axes.items():
         if not isinstance(values, list) or not values:
-            raise FttError(f"{name} of a grid needs a list of values", given=repr(values), allowed=f"{name} = [ … ]")
+            raise FttError(f"{name} of a grid must be a list of values", given=repr(values), allowed=f"{name} = [ … ]")
+    return math.prod(len(values) for values in axes.values())
+
+
+def product(axes: Options) -> Iterator[Fields]:
+    """Every combination of the values of a grid; of an empty grid, the one without any."""
     for values in itertools.product(*axes.values()):
         yield dict(zip(axes, values, strict=True))
 
 
-def _table(text: Mapping[str, Json], name: str) -> Mapping[str, Json]:
+def _table(text: Options, name: str) -> Options:
     table = text.get(name, {})
     if not isinstance(table, Mapping):
-        raise FttError(f"{name} of a sweep is no table", given=repr(table)[:80], allowed=f"[{name}]")
+        raise FttError(f"{name} of a sweep must be a table", given=repr(table)[:80], allowed=f"[{name}]")
     return table

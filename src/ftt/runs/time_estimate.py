@@ -1,21 +1,20 @@
-"""How long will it take: a few steps are timed before many runs are started."""
+"""How long runs will take: a few steps are timed before many runs are started."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import nn
 
 from ftt import backbones
-from ftt.data import Dataset, Roots
-from ftt.methods.base import Method
+from ftt.data import Roots
 from ftt.params import digest
-from ftt.spec import Probing, Spec
+from ftt.recipe import Recipe
+from ftt.spec import Spec
 from ftt.train.network import build
 
 ROWS = 32
@@ -24,7 +23,7 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds an image costs in training and in a forward pass, and how many images there are."""
+    """Seconds per image in training and in a forward pass, and the number of images."""
 
     training: float
     forward: float
@@ -34,7 +33,7 @@ class Cost:
 
 def pilot(spec: Spec, roots: Roots) -> Cost:
     """Time a few training steps and forward passes of a run, on its own data and backbone."""
-    data = cast(Dataset, spec.data).load(roots)
+    data = spec.data.load(roots)
     split = data["train"]
     backbone = backbones.create(spec.backbone, split.inputs)
     rows = np.arange(min(ROWS, len(split)))
@@ -55,15 +54,17 @@ def pilot(spec: Spec, roots: Roots) -> Cost:
 
 
 def estimate(pending: Sequence[Spec], roots: Roots) -> float:
-    """Seconds of one worker for runs that have no result yet.
+    """Seconds one worker needs for runs that have no result yet.
 
-    At most: features and trainings that earlier runs left in the store are not known here.
+    An upper bound: features and trainings that earlier runs left in the store are not taken into account.
     """
     costs: dict[str, Cost] = {}
     seen: set[str] = set()
     total = 0.0
     for spec in pending:
-        kind = digest({**spec.data.identity(), "seed": 0, "core_noise": 0, "spurious_noise": 0}, spec.backbone)
+        kind = digest(
+            {**spec.data.identity(), **dict.fromkeys(("seed", "core_noise", "spurious_noise"))}, spec.backbone
+        )
         if kind not in costs:
             costs[kind] = pilot(spec, roots)
         cost = costs[kind]
@@ -71,24 +72,37 @@ def estimate(pending: Sequence[Spec], roots: Roots) -> float:
         if features not in seen:
             seen.add(features)
             total += cost.rows * cost.forward
-        # Runs that differ in their probing only share one training.
-        training = digest(replace(spec, probe=Probing()).describe())
-        if spec.method is not None and training not in seen:
+        # Runs that differ in their probing only share one training; so do all p that are joined late.
+        recipe = spec.recipe
+        alone = recipe.freeze if recipe.join == "joint" else None
+        training = digest(features, Recipe(alone, recipe.method).identity(), spec.train.identity(), spec.seed)
+        if recipe.method is not None and training not in seen:
             seen.add(training)
             total += _images(spec, cost.train_rows) * cost.training + cost.rows * cost.forward
     return total
 
 
 def _images(spec: Spec, rows: int) -> int:
+    assert spec.recipe.method is not None
     if spec.train.steps is not None:
         return spec.train.steps * spec.train.batch_size
-    return rows * sum(stage.epochs for stage in cast(Method, spec.method).stages(spec.train.epochs))
+    return rows * sum(stage.epochs for stage in spec.recipe.method.stages(spec.train.epochs))
 
 
-def _seconds(work: object) -> float:
-    assert callable(work)
+def _seconds(work: Callable[[], None]) -> float:
     work()
     start = time.perf_counter()
     for _ in range(REPEATS):
         work()
     return (time.perf_counter() - start) / REPEATS
+
+
+def in_words(seconds: float) -> str:
+    """A duration as people say it.
+
+    Examples
+    --------
+    >>> in_words(40), in_words(600), in_words(9000)
+    ('0.7 min', '10.0 min', '2.5 h')
+    """
+    return f"{seconds / 3600:.1f} h" if seconds > 5400 else f"{max(seconds / 60, 0.1):.1f} min"

@@ -1,15 +1,15 @@
-"""Cells of a table, each a Spec per training seed, and what they gave: mean ± standard error, the paper's beside it."""
+"""Cells of a table, each a Spec per training seed, and their results: mean ± standard error, the paper's beside it."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ftt.experiments.paper import NOT_PRINTED, Printed
-from ftt.params import Json
-from ftt.report.tables import percent, signed
+from ftt.paper.printed_numbers import NOT_PRINTED, Printed
+from ftt.report.tables import TextTable, percent, signed
+from ftt.result import Result
 from ftt.spec import Spec
 
 WORST, AVERAGE = "worst_group_accuracy", "average_accuracy"
@@ -27,23 +27,14 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class TextTable:
-    """A table of texts; the first column names the rows."""
-
-    title: str
-    columns: list[str]
-    rows: list[list[str]]
-
-
-@dataclass(frozen=True)
 class Measured:
     """A cell with the results of its runs; a run that failed has none."""
 
     cell: Cell
-    results: tuple[Mapping[str, Json], ...]
+    results: tuple[Result, ...]
 
     def values(self, metric: str) -> list[float]:
-        return [float(result[metric]) for result in self.results]
+        return [float(getattr(result, metric)) for result in self.results]
 
     def mean(self, metric: str) -> float:
         return statistics.fmean(self.values(metric))
@@ -64,12 +55,11 @@ class Measured:
             return "failed"
         mean, error, paper = self.mean(metric), self.error(metric), self.paper(metric)
         spread = "" if error is None else f" ± {percent(error)}"
-        probes = self.results[0]["spec"]["probe"].get("seeds", 1)
         beside = "" if paper is None else f"; paper {percent(paper)}, {signed(mean - paper)}"
-        return f"{percent(mean)}{spread} ({len(self.results)}×{probes}){beside}"
+        return f"{percent(mean)}{spread} ({len(self.results)}×{len(self.results[0].probes)}){beside}"
 
 
-class Board:
+class ResultTable:
     """The measured cells of an experiment by row and column."""
 
     def __init__(self, measured: Iterable[Measured]) -> None:
@@ -98,7 +88,7 @@ class Board:
         value, base = self.mean(row, column, metric), self.mean(over, column, metric)
         return None if value is None or base is None else value - base
 
-    def table(self, metric: str, corner: str = "") -> TextTable:
+    def texts(self, metric: str, corner: str = "") -> TextTable:
         """Every cell as text; a place without a cell is a dash."""
         rows = [
             [row, *(self._by_place[row, c].text(metric) if (row, c) in self._by_place else "–" for c in self.columns)]

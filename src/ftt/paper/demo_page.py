@@ -4,85 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any
 
 import altair as alt
 
-from ftt.params import Json
+from ftt.paper.demo_claims import RECIPES, DemoRow, Noises, verdict
 from ftt.report.charts import PALETTE, chart_of, fragment, save
 from ftt.report.page import Block, write_page
-from ftt.report.tables import percent, signed
+from ftt.report.tables import TextTable, percent, signed
 
 COLUMNS = ("core / spurious noise", "features", "worst group", "against initial", "average", "paper", "shows here")
 
 
-class Expectation(Protocol):
-    """What the paper says of one line."""
-
-    @property
-    def paper(self) -> str: ...
-
-    def holds(self, gain: float) -> bool: ...
-
-
-class Line(Protocol):
-    """One line of the demo; `ftt.experiments.demo.Row` is one."""
-
-    @property
-    def setting(self) -> tuple[float, float]: ...
-    @property
-    def recipe(self) -> str: ...
-    @property
-    def result(self) -> dict[str, Json]: ...
-    @property
-    def gain(self) -> float | None: ...
-    @property
-    def claim(self) -> Expectation | None: ...
-
-
-def cells(lines: Sequence[Line], names: dict[str, str]) -> list[list[str]]:
-    """The rows of the table as texts; an empty row separates the settings."""
-    out: list[list[str]] = []
-    for number, line in enumerate(lines):
-        if number and line.setting != lines[number - 1].setting:
-            out.append([])
-        claim, gain = line.claim, line.gain
-        shows = "" if claim is None or gain is None else "yes" if claim.holds(gain) else "NO"
-        out.append(
+def table(rows: Sequence[DemoRow], dataset: str) -> TextTable:
+    """The rows as texts; a rule separates the noise settings."""
+    cells: list[list[str]] = []
+    for number, row in enumerate(rows):
+        if number and row.noises != rows[number - 1].noises:
+            cells.append([])
+        claim, gain = row.claim, row.gain
+        cells.append(
             [
-                setting_name(line.setting),
-                names[line.recipe],
-                percent(line.result["worst_group_accuracy"]),
+                in_words(row.noises),
+                RECIPES[row.recipe],
+                percent(row.result.worst_group_accuracy),
                 "" if gain is None else signed(gain),
-                percent(line.result["average_accuracy"]),
+                percent(row.result.average_accuracy),
                 claim.paper if claim else "",
-                shows,
+                "" if claim is None or gain is None else "yes" if claim.holds(gain) else "NO",
             ]
         )
-    return out
+    return TextTable(f"{dataset}: probed accuracy on clean test labels (%)", COLUMNS, cells, left=2)
 
 
-def setting_name(setting: tuple[float, float]) -> str:
-    core, spurious = setting
+def in_words(noises: Noises) -> str:
+    core, spurious = noises
     return f"{core:.0%} / {spurious:.0%}"
 
 
-def chart(lines: Sequence[Line], names: dict[str, str]) -> alt.TopLevelMixin:
-    """Worst-group accuracy of each kind of features with its interval, one panel a noise setting."""
-    rows = []
+def chart(lines: Sequence[DemoRow]) -> alt.TopLevelMixin:
+    """Worst-group accuracy of each kind of features with its interval, one panel per noise setting."""
+    rows: list[dict[str, Any]] = []
     for line in lines:
-        low, high = line.result["worst_group_interval"]
+        worst_rate = line.result.report.worst[1]
+        low, high = worst_rate.interval()
         rows.append(
             {
-                "setting": f"core noise {line.setting[0]:.0%}, spurious noise {line.setting[1]:.0%}",
-                "features": names[line.recipe],
-                "worst": 100 * line.result["worst_group_accuracy"],
-                "average": 100 * line.result["average_accuracy"],
+                "setting": f"core noise {line.noises[0]:.0%}, spurious noise {line.noises[1]:.0%}",
+                "features": RECIPES[line.recipe],
+                "worst": 100 * worst_rate.value,
+                "average": 100 * line.result.average_accuracy,
                 "low": 100 * low,
                 "high": 100 * high,
             }
         )
-    order = list(names.values())
+    order = list(RECIPES.values())
     base = chart_of(rows).encode(x=alt.X("features:N", sort=order, title=None, axis=alt.Axis(labelAngle=0)))
     colour = alt.Color("features:N", sort=order, legend=None, scale=alt.Scale(domain=order, range=list(PALETTE[:3])))
     worst = alt.Y("worst:Q", title="worst-group accuracy (%)", scale=alt.Scale(zero=False))
@@ -104,9 +80,10 @@ def chart(lines: Sequence[Line], names: dict[str, str]) -> alt.TopLevelMixin:
     return panels.facet(column=alt.Column("setting:N", title=None, sort=[r["setting"] for r in rows]))
 
 
-def write(lines: Sequence[Line], names: dict[str, str], dataset: str, verdict: str, folder: Path) -> list[Path]:
+def write(rows: Sequence[DemoRow], dataset: str, folder: Path) -> list[Path]:
     """Chart (PNG, SVG) and page (HTML) in one folder."""
-    drawn = chart(lines, names)
+    drawn = chart(rows)
+    shown = table(rows, dataset)
     pictures = save(drawn, folder, "demo", ("png", "svg"))
     about = {
         "dominoes": "Real CIFAR-10 cars and trucks (core) above real MNIST zeros and ones (spurious); "
@@ -123,10 +100,10 @@ def write(lines: Sequence[Line], names: dict[str, str], dataset: str, verdict: s
             "Labels are wrong at the rate of the core noise; the shortcut disagrees with the label at the rate of the "
             "spurious noise. Each kind of features is probed on noisy, balanced data of the target environment and "
             "judged on clean test labels. Lines show 95 % intervals over test images.",
-            verdict + ".",
+            verdict(rows) + ".",
         ],
         [
-            Block("Accuracy of the probed features (%)", COLUMNS, cells(lines, names)),
+            Block("Accuracy of the probed features (%)", shown.columns, shown.rows),
             Block("Worst group", chart=fragment(drawn)),
         ],
         footer="Made by: ftt demo. Paper: Ye, Zou, Zhang, Freeze then Train, AISTATS 2023 (Figure 1, Section 5.2).",

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 from altair import TopLevelMixin
 
 from ftt.data import Roots
-from ftt.experiments.paper import FRACTIONS
-from ftt.experiments.story import Ask, Story
-from ftt.experiments.tables import AVERAGE, METRICS, WORST, Board, Cell, TextTable
+from ftt.paper.experiment import Experiment, Findings, Request
+from ftt.paper.printed_numbers import FRACTIONS
+from ftt.paper.result_table import AVERAGE, METRICS, WORST, Cell, ResultTable
+from ftt.recipe import preset
 from ftt.report.grids import Grid, HeatMap, heat_maps
-from ftt.report.tables import percent, signed
-from ftt.train import preset
+from ftt.report.tables import TextTable, percent, signed
 
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2)
 FEW = (0.0, 0.1, 0.2)
@@ -22,11 +22,11 @@ INITIAL, ERM, FTT = "initial features", "ERM", "FTT, p = 0.25"
 _RECIPES = {INITIAL: preset("init"), ERM: preset("erm"), FTT: preset("ftt")}
 
 
-def levels(ask: Ask, few: bool = False) -> tuple[float, ...]:
+def levels(request: Request, few: bool = False) -> tuple[float, ...]:
     """The noises of both axes."""
-    if ask.budget == "smoke":
+    if request.budget == "smoke":
         return (0.0, 0.2)
-    return FEW if few and ask.budget == "cpu" else LEVELS
+    return FEW if few and request.budget == "cpu" else LEVELS
 
 
 def at(core: float, spurious: float) -> str:
@@ -34,30 +34,30 @@ def at(core: float, spurious: float) -> str:
     return f"core {core:.0%}, spurious {spurious:.0%}"
 
 
-def grid_cells(ask: Ask) -> list[Cell]:
+def grid_cells(request: Request) -> list[Cell]:
     """Initial features, ERM and FTT at every pair of noises, with more seeds in the four corners."""
-    values = levels(ask)
+    values = levels(request)
     ends = (values[0], values[-1])
     cells = []
     for core in values:
         for spurious in values:
-            corner = core in ends and spurious in ends and ask.budget == "cpu"
+            corner = core in ends and spurious in ends and request.budget == "cpu"
             for row, recipe in _RECIPES.items():
-                specs = ask.specs(
+                specs = request.specs(
                     recipe, at_least=CORNER_SEEDS if corner else 1, core_noise=core, spurious_noise=spurious
                 )
                 cells.append(Cell(row, at(core, spurious), specs))
     return cells
 
 
-def grid_by_p_cells(ask: Ask) -> list[Cell]:
+def grid_by_p_cells(request: Request) -> list[Cell]:
     """Every p at every pair of noises (at nine pairs on a CPU)."""
-    values = levels(ask, few=True)
+    values = levels(request, few=True)
     return [
         Cell(
             f"p = {p:g}",
             at(core, spurious),
-            ask.specs(preset("ftt", p=p), core_noise=core, spurious_noise=spurious),
+            request.specs(preset("ftt", p=p), core_noise=core, spurious_noise=spurious),
         )
         for p in FRACTIONS
         for core in values
@@ -65,26 +65,26 @@ def grid_by_p_cells(ask: Ask) -> list[Cell]:
     ]
 
 
-def gain_story(board: Board, ask: Ask, roots: Roots) -> Story:
+def gain_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
     """Figure 1: what training does to the probed worst group, over the grid."""
-    values = levels(ask)
-    maps = [HeatMap(f"{row} − initial features, worst group", _gains(board, row, values)) for row in (ERM, FTT)]
-    findings = [*_rank(board, values), *_recovered(board, values), *_worst_loss(board, values)]
-    return Story(
-        [_grid_table(m, "points", values, signed) for m in maps] + _seeds(board),
+    values = levels(request)
+    maps = [HeatMap(f"{row} − initial features, worst group", _gains(table, row, values)) for row in (ERM, FTT)]
+    findings = [*_rank(table, values), *_recovered(table, values), *_worst_loss(table, values)]
+    return Findings(
+        [_grid_table(m, "points", values, signed) for m in maps] + _seeds(table),
         findings,
         {"fig1": heat_maps(maps, values, "gain in points", diverging=True)},
     )
 
 
-def accuracy_story(board: Board, ask: Ask, roots: Roots) -> Story:
+def accuracy_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
     """The appendix figure: accuracies of ERM and FTT over the grid, with means over rows and columns."""
-    values = levels(ask)
+    values = levels(request)
     tables: list[TextTable] = []
     charts: dict[str, TopLevelMixin] = {}
     findings = []
     for metric, words in METRICS.items():
-        maps = [HeatMap(f"{row}, {words}", _accuracies(board, row, values, metric)) for row in (ERM, FTT)]
+        maps = [HeatMap(f"{row}, {words}", _accuracies(table, row, values, metric)) for row in (ERM, FTT)]
         charts[f"fig-dominoes-{words.replace(' ', '-')}"] = heat_maps(maps, values, "accuracy in %")
         tables += [_grid_table(m, "%", values, percent, means=True) for m in maps]
         erm, ftt = (_mean(m.values.values()) for m in maps)
@@ -92,22 +92,22 @@ def accuracy_story(board: Board, ask: Ask, roots: Roots) -> Story:
             findings.append(
                 f"mean over the grid, {words}: ERM {percent(erm)}, FTT {percent(ftt)}, FTT − ERM {signed(ftt - erm)}"
             )
-    return Story(tables + _seeds(board), findings, charts)
+    return Findings(tables + _seeds(table), findings, charts)
 
 
-def by_p_story(board: Board, ask: Ask, roots: Roots) -> Story:
+def by_p_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
     """The appendix figure: FTT at each p over the grid."""
-    values = levels(ask, few=True)
+    values = levels(request, few=True)
     tables: list[TextTable] = []
     charts: dict[str, TopLevelMixin] = {}
     for metric, words in METRICS.items():
-        maps = [HeatMap(f"{row}, {words}", _accuracies(board, row, values, metric)) for row in board.rows]
+        maps = [HeatMap(f"{row}, {words}", _accuracies(table, row, values, metric)) for row in table.rows]
         charts[f"fig-dominoes-p-{words.replace(' ', '-')}"] = heat_maps(maps, values, "accuracy in %")
         tables += [_grid_table(m, "%", values, percent, means=True) for m in maps]
-    return Story(tables + _seeds(board), [], charts)
+    return Findings(tables + _seeds(table), [], charts)
 
 
-def _rank(board: Board, values: tuple[float, ...]) -> list[str]:
+def _rank(table: ResultTable, values: tuple[float, ...]) -> list[str]:
     from scipy.stats import spearmanr
 
     # Rounded, or 0.15 − 0.1 and 0.05 − 0 would not be a tie.
@@ -115,7 +115,7 @@ def _rank(board: Board, values: tuple[float, ...]) -> list[str]:
         (round(core - spurious, 6), gain)
         for core in values
         for spurious in values
-        if (gain := board.gain(ERM, INITIAL, at(core, spurious))) is not None
+        if (gain := table.gain(ERM, INITIAL, at(core, spurious))) is not None
     ]
     if len(pairs) < 3:
         return []
@@ -127,7 +127,7 @@ def _rank(board: Board, values: tuple[float, ...]) -> list[str]:
     ]
 
 
-def _recovered(board: Board, values: tuple[float, ...]) -> list[str]:
+def _recovered(table: ResultTable, values: tuple[float, ...]) -> list[str]:
     """FTT − ERM where the core is noisier, with a 95 % t interval over these settings."""
     from scipy.stats import t
 
@@ -135,7 +135,7 @@ def _recovered(board: Board, values: tuple[float, ...]) -> list[str]:
         gain
         for core in values
         for spurious in values
-        if core > spurious and (gain := board.gain(FTT, ERM, at(core, spurious))) is not None
+        if core > spurious and (gain := table.gain(FTT, ERM, at(core, spurious))) is not None
     ]
     if len(lost) < 2:
         return []
@@ -148,12 +148,12 @@ def _recovered(board: Board, values: tuple[float, ...]) -> list[str]:
     ]
 
 
-def _worst_loss(board: Board, values: tuple[float, ...]) -> list[str]:
+def _worst_loss(table: ResultTable, values: tuple[float, ...]) -> list[str]:
     gains = {
         at(core, spurious): gain
         for core in values
         for spurious in values
-        if (gain := board.gain(FTT, INITIAL, at(core, spurious))) is not None
+        if (gain := table.gain(FTT, INITIAL, at(core, spurious))) is not None
     }
     if not gains:
         return []
@@ -161,23 +161,23 @@ def _worst_loss(board: Board, values: tuple[float, ...]) -> list[str]:
     return [f"FTT's worst change against the initial features: {signed(gains[place])} points ({place})"]
 
 
-def _seeds(board: Board) -> list[TextTable]:
+def _seeds(table: ResultTable) -> list[TextTable]:
     """The cells themselves: every mean with its error and its numbers of seeds."""
-    rows = [[column, *_texts(board, column)] for column in board.columns]
-    return [TextTable("every cell: worst group / average, %", ["noise", *board.rows], rows)]
+    rows = [[column, *_texts(table, column)] for column in table.columns]
+    return [TextTable("every cell: worst group / average, %", ["noise", *table.rows], rows)]
 
 
-def _texts(board: Board, column: str) -> list[str]:
-    found = (board.at(row, column) for row in board.rows)
+def _texts(table: ResultTable, column: str) -> list[str]:
+    found = (table.at(row, column) for row in table.rows)
     return ["–" if m is None else f"{m.text(WORST)} / {percent(m.mean(AVERAGE))}" for m in found]
 
 
-def _gains(board: Board, row: str, values: tuple[float, ...]) -> Grid:
-    return {(c, s): board.gain(row, INITIAL, at(c, s)) for c in values for s in values}
+def _gains(table: ResultTable, row: str, values: tuple[float, ...]) -> Grid:
+    return {(c, s): table.gain(row, INITIAL, at(c, s)) for c in values for s in values}
 
 
-def _accuracies(board: Board, row: str, values: tuple[float, ...], metric: str) -> Grid:
-    return {(c, s): board.mean(row, at(c, s), metric) for c in values for s in values}
+def _accuracies(table: ResultTable, row: str, values: tuple[float, ...], metric: str) -> Grid:
+    return {(c, s): table.mean(row, at(c, s), metric) for c in values for s in values}
 
 
 def _mean(cells: Iterable[float | None]) -> float | None:
@@ -200,3 +200,29 @@ def _grid_table(
         rows.append(line("mean", [_mean([drawn.values[c, s] for c in values]) for s in values]))
     columns = ["η_core \\ η_spu", *(f"{s:.0%}" for s in values), *(["mean"] if means else [])]
     return TextTable(f"{drawn.title}, {unit}", columns, rows)
+
+
+FIG1 = Experiment(
+    "fig1",
+    "Figure 1: what training does to probing, over both noises of Dominoes",
+    "Does ERM harm where the core is noisier than the shortcut, and does FTT not?",
+    grid_cells,
+    gain_findings,
+    datasets=("dominoes",),
+)
+FIG_DOMINOES = Experiment(
+    "fig-dominoes",
+    "Appendix: ERM and FTT over the noises of Dominoes",
+    "How do ERM and FTT do in every setting?",
+    grid_cells,
+    accuracy_findings,
+    datasets=("dominoes",),
+)
+FIG_DOMINOES_P = Experiment(
+    "fig-dominoes-p",
+    "Appendix: FTT at each p over the noises of Dominoes",
+    "How does FTT do in every setting at every p?",
+    grid_by_p_cells,
+    by_p_findings,
+    datasets=("dominoes",),
+)

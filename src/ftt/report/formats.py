@@ -22,13 +22,13 @@ _LATEX = str.maketrans(
 
 
 def check(form: str) -> None:
-    """Refuse a format that is not there."""
+    """Refuse an unknown format."""
     if form not in FORMATS:
         raise unknown("format", form, FORMATS)
 
 
 def cells(table: pa.Table) -> list[list[str]]:
-    """The rows as words; numbers with four digits after the point at most, nothing for nothing."""
+    """The rows as texts: numbers with at most four decimals, null as an empty cell."""
     return [[_word(value) for value in row.values()] for row in table.to_pylist()]
 
 
@@ -96,9 +96,11 @@ def write(table: pa.Table, form: str, path: Path) -> None:
 
 
 def need_file(form: str, path: Path | None) -> None:
-    """Refuse to print what no terminal can show."""
+    """Refuse to print a binary format."""
     if form == "parquet" and path is None:
-        raise FttError("Parquet is no text", given="no file", allowed="--out FILE", hint="--out results.parquet")
+        raise FttError(
+            "Parquet needs --out FILE", given="standard output", allowed="a file", hint="--out results.parquet"
+        )
 
 
 def _numeric(table: pa.Table) -> list[bool]:

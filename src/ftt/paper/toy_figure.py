@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from ftt.data import Roots
-from ftt.experiments.story import Ask, Story
-from ftt.experiments.tables import Board, TextTable
+from ftt.paper.experiment import Experiment, Findings, Request
+from ftt.paper.result_table import ResultTable
+from ftt.report.tables import TextTable
 from ftt.report.theory_maps import toy_chart
 from ftt.theory import single_feature_ratio
 from ftt.theory.toy import figure_3
 
 
-def toy_story(board: Board, ask: Ask, roots: Roots) -> Story:
+def toy_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
     """Both flows as numbers and as a picture; the closed form stands beside the integration."""
     toys = figure_3()
     rows = []
@@ -24,6 +25,15 @@ def toy_story(board: Board, ask: Ask, roots: Roots) -> Story:
         f"after retraining the test error is {ratios[0]:.2f} times the optimum where the core is less noisy, "
         f"{ratios[1]:.2f} times where it is noisier"
     )
-    return Story(
+    return Findings(
         [TextTable("d = 2, m = 1, gradient flow to t = 1000", columns, rows)], [finding], {"fig3": toy_chart(toys)}
     )
+
+
+FIG3 = Experiment(
+    "fig3",
+    "Figure 3: the toy example",
+    "Where does the flow end when the core is less noisy than the shortcut, and when it is noisier?",
+    findings=toy_findings,
+    reduced="nothing (the start is drawn near the figure's)",
+)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from ftt.data import GroupedData
-from ftt.data.grouped import SPLITS
+from ftt.arrays import IntArray
+from ftt.data.grouped import SPLITS, GroupedData
 from ftt.data.noise import core_noise, spurious_noise
 from ftt.params import Json
 
@@ -46,7 +45,7 @@ def noises(data: GroupedData, split: str) -> dict[str, float | None]:
     }
 
 
-def attribute_rule(data: GroupedData) -> npt.NDArray[np.int64]:
+def attribute_rule(data: GroupedData) -> IntArray:
     """(A,) the label that the training split shows most often with each value of the attribute.
 
     Of a value that it does not show nothing is known but the most frequent label of all.
@@ -58,7 +57,7 @@ def attribute_rule(data: GroupedData) -> npt.NDArray[np.int64]:
     return np.where(counts.sum(axis=0) > 0, best, np.argmax(counts.sum(axis=1)))
 
 
-def disagreement(data: GroupedData, split: str, rule: npt.NDArray[np.int64]) -> float:
+def disagreement(data: GroupedData, split: str, rule: IntArray) -> float:
     """Share of rows whose observed label is not the one that the rule on the attribute alone predicts."""
     rows = data.split == split
     return spurious_noise(data.y[rows], rule[data.a[rows]])

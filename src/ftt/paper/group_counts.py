@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from ftt import registry
-from ftt.data import Dataset, Roots
+from ftt.data import Roots
 from ftt.data.published import CELEBA, WATERBIRDS, Counts
 from ftt.errors import FttError
-from ftt.experiments.story import Ask, Story
-from ftt.experiments.tables import Board, TextTable
+from ftt.paper.experiment import Experiment, Findings, Request
+from ftt.paper.result_table import ResultTable
+from ftt.report.tables import TextTable
 
 GROUPS = ("(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)")
 DOMINOES: Counts = {"train": (5000, 0, 0, 5000), "val": (2500,) * 4, "test": (500,) * 4}
@@ -15,11 +16,11 @@ PRINTED = {"dominoes": DOMINOES, "waterbirds": WATERBIRDS, "celeba": CELEBA}
 SIZES = {"dominoes": {"paper_sizes": True}}
 
 
-def counts_story(board: Board, ask: Ask, roots: Roots) -> Story:
+def counts_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
     """Counts of every group and split; a data set that is not here is said so."""
     rows, findings = [], []
     for name, printed in PRINTED.items():
-        data: Dataset = registry.DATASETS.build({"name": name, **SIZES.get(name, {})})  # type: ignore[assignment]
+        data = registry.DATASETS.build({"name": name, **SIZES.get(name, {})})
         # Counting is no reason to fetch.
         if not all(collection.found(roots) for collection in data.collections()):
             findings.append(f"{name}: not counted (not on this machine: ftt data get {name})")
@@ -38,9 +39,18 @@ def counts_story(board: Board, ask: Ask, roots: Roots) -> Story:
                 for group, a, b in zip(GROUPS, ours, expected, strict=True)
             ]
         findings.append(f"{name}: {'every count equals the paper’s' if not wrong else f'{wrong} counts differ'}")
-    table = TextTable(
+    counts = TextTable(
         "rows by (label, attribute), without noise",
         ["data set", "split", "group", "here", "paper", "difference"],
         rows,
     )
-    return Story([table], findings)
+    return Findings([counts], findings)
+
+
+TABLE_COUNTS = Experiment(
+    "table-counts",
+    "Appendix: the number of rows of every group",
+    "Are the data the paper's?",
+    findings=counts_findings,
+    reduced="nothing",
+)

@@ -6,39 +6,39 @@ import statistics
 from dataclasses import replace
 
 from ftt.data import Roots
-from ftt.experiments.noise_tables import noise_settings
-from ftt.experiments.story import Ask, Story
-from ftt.experiments.tables import METRICS, WORST, Board, Cell, TextTable
+from ftt.paper.experiment import Experiment, Findings, Request
+from ftt.paper.noise_tables import noise_settings
+from ftt.paper.result_table import METRICS, WORST, Cell, ResultTable
+from ftt.recipe import preset
 from ftt.report.grids import Line, lines
-from ftt.report.tables import percent, signed
-from ftt.train import preset
+from ftt.report.tables import TextTable, percent, signed
 
 ALL = "all"
 
 
-def _dims(ask: Ask) -> tuple[int, ...]:
+def _dims(request: Request) -> tuple[int, ...]:
     # The paper's ResNet-50 has 2,048 features and its figure goes to 2¹²; a network cannot give more than it has.
-    most = {"paper": 9 if ask.dataset == "dominoes" else 11, "cpu": 10, "smoke": 3}[ask.budget]
+    most = {"paper": 9 if request.dataset == "dominoes" else 11, "cpu": 10, "smoke": 3}[request.budget]
     return tuple(2**power for power in range(1, most + 1))
 
 
-def dims_cells(ask: Ask) -> list[Cell]:
+def dims_cells(request: Request) -> list[Cell]:
     """FTT probed on 2, 4, 8, … components fitted on the training split, and on all features."""
     cells = []
-    for column, (_, options) in noise_settings(ask).items():
-        specs = ask.specs(preset("ftt"), **options)
+    for column, (_, options) in noise_settings(request).items():
+        specs = request.specs(preset("ftt"), **options)
         cells += [
             Cell(str(dims), column, tuple(replace(spec, probe=spec.probe.replace(dims=dims)) for spec in specs))
-            for dims in _dims(ask)
+            for dims in _dims(request)
         ]
         cells.append(Cell(ALL, column, specs))
     return cells
 
 
-def dims_story(board: Board, ask: Ask, roots: Roots) -> Story:
+def dims_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
     """Accuracies and probing times by dimension; the smallest number that is as good as all."""
-    tables = [board.table(metric, "dimensions") for metric in METRICS]
-    seconds = {row: _seconds(board, row) for row in board.rows}
+    tables = [table.texts(metric, "dimensions") for metric in METRICS]
+    seconds = {row: _seconds(table, row) for row in table.rows}
     full = seconds[ALL]
     tables.append(
         TextTable(
@@ -47,7 +47,7 @@ def dims_story(board: Board, ask: Ask, roots: Roots) -> Story:
             [[row, f"{value:.3f}", f"{full / value:.1f}×"] for row, value in seconds.items() if value and full],
         )
     )
-    accuracies = {row: _mean(board, row) for row in board.rows}
+    accuracies = {row: _mean(table, row) for row in table.rows}
     findings = []
     whole = accuracies[ALL]
     known = {row: value for row, value in accuracies.items() if row != ALL and value is not None}
@@ -67,28 +67,38 @@ def dims_story(board: Board, ask: Ask, roots: Roots) -> Story:
             column,
             [
                 (float(row), 100 * value, None)
-                for row in board.rows
-                if row != ALL and (value := board.mean(row, column)) is not None
+                for row in table.rows
+                if row != ALL and (value := table.mean(row, column)) is not None
             ],
         )
-        for column in board.columns
+        for column in table.columns
     ]
     chart = lines(curves, "dimensions probed on", "worst-group accuracy in %", log=True)
-    return Story(tables, findings, {"fig-dims": chart})
+    return Findings(tables, findings, {"fig-dims": chart})
 
 
-def _mean(board: Board, row: str) -> float | None:
-    values = [board.mean(row, column, WORST) for column in board.columns]
+def _mean(table: ResultTable, row: str) -> float | None:
+    values = [table.mean(row, column, WORST) for column in table.columns]
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if len(known) == len(values) else None
 
 
-def _seconds(board: Board, row: str) -> float:
+def _seconds(table: ResultTable, row: str) -> float:
     """Median seconds of one probing (all its seeds together)."""
     found = [
-        float(result["seconds"]["probe"])
-        for column in board.columns
-        if (cell := board.at(row, column))
+        float(result.seconds["probe"])
+        for column in table.columns
+        if (cell := table.at(row, column))
         for result in cell.results
     ]
     return statistics.median(found) if found else 0.0
+
+
+FIG_DIMS = Experiment(
+    "fig-dims",
+    "How many features probing needs",
+    "Do a few principal components of the learned features probe as well as all of them?",
+    dims_cells,
+    dims_findings,
+    datasets=("dominoes", "waterbirds", "celeba"),
+)

@@ -1,0 +1,304 @@
+"""The Python front doors: each mirrors a command and returns an object that can be printed, framed and written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+
+from ftt import registry
+from ftt.caching import Cache, NoCache
+from ftt.errors import FttError, unknown
+from ftt.launch import ALL, Outcome, Resources, launch
+from ftt.params import Json
+from ftt.progress import say
+from ftt.recipe import PRESETS, Recipe
+from ftt.spec import Spec, Training, identify
+from ftt.store import ArtifactStore, Home
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from ftt.data import GroupedData
+    from ftt.paper.publish import Reproduction
+    from ftt.paper.result_table import Cell, ResultTable
+    from ftt.result import Result
+    from ftt.runs.sweep_file import Sweep
+    from ftt.train import FreezeThenTrain
+    from ftt.train.machine import Machine
+
+Folder = Home | Path | str | None
+"""Where runs and artifacts are kept: a `Home`, a folder, or None for ``FTT_HOME``."""
+
+KINDS = ("datasets", "backbones", "freezers", "methods", "recipes", "experiments")
+
+
+def run(
+    data: str | Spec,
+    recipe: Recipe | str = "ftt",
+    *,
+    home: Folder = None,
+    machine: Machine | None = None,
+    **options: Any,
+) -> Result:
+    """Run one experiment: noise, features, freeze, train, probe, evaluate. A stored result is not computed again.
+
+    Parameters
+    ----------
+    data : str or Spec
+        A data set by name (`ftt ls datasets`), or a complete Spec.
+    recipe : str or Recipe
+        A recipe by name (`ftt ls recipes`), or a Recipe.
+    home : Home or path, optional
+        Where runs and artifacts are kept; default ``FTT_HOME``.
+    machine : Machine, optional
+        Devices of the training.
+    **options
+        ``p``, ``freeze``, ``method``, ``join``, ``backbone``, ``budget``, ``protocol``, ``seed``, and every parameter
+        of data set, training, probing, freezer and method, as on the command line: ``core_noise=0.2, epochs=2``. A
+        name that two parts have is given in full: ``**{"probe.groups": "attribute"}``.
+
+    Examples
+    --------
+    >>> result = run("digits", recipe="init", core_noise=0.2, home=getfixture("tmp_path"))
+    >>> result.spec.recipe.name, 0.5 < result.worst_group_accuracy < 1
+    ('init', True)
+    """
+    from ftt.runs.compose import compose
+    from ftt.runs.runner import run_spec
+
+    if isinstance(data, Spec) and options:
+        raise FttError("a Spec is complete", given=", ".join(options), allowed="ftt.run(spec)")
+    spec = data if isinstance(data, Spec) else compose({"dataset": data, "recipe": recipe, **options})
+    return run_spec(spec, as_home(home), machine)
+
+
+def fit(
+    data: GroupedData,
+    recipe: Recipe | str = "ftt",
+    backbone: str | None = None,
+    *,
+    seed: int = 0,
+    cache: Cache | Path | str | None = None,
+    **training: Any,
+) -> FreezeThenTrain:
+    """Freeze, then train on a data set.
+
+    Parameters
+    ----------
+    data : GroupedData
+        Only its training split is read, and of that only the observed labels.
+    recipe : str or Recipe
+        A recipe by name (`ftt ls recipes`), or a Recipe.
+    backbone : str, optional
+        A name of `ftt ls backbones`; by default that of `ftt run` for this data set.
+    seed : int
+        Seed of new layers and of the order of the data.
+    cache : Cache or path, optional
+        Where features, bases and trained weights are kept between calls.
+    **training
+        What differs from the training of `ftt run` for this data set: ``epochs=2, lr=0.01``; or
+        ``training=ftt.Training(…)``.
+
+    Examples
+    --------
+    >>> import ftt
+    >>> data = ftt.load("digits", core_noise=0.2)
+    >>> model = ftt.fit(data, "ftt", epochs=2)
+    >>> model.transform(data["val"]).shape
+    (360, 64)
+    """
+    from ftt.settings import training_for
+    from ftt.train import Services
+    from ftt.train import fit as fit_model
+
+    whole = training.pop("training", None)
+    if whole is not None and (training or not isinstance(whole, Training)):
+        raise FttError("training must be a Training, without further parameters", given=repr(whole), allowed="epochs=…")
+    chosen = whole or training_for(data.source).replace(**training)
+    services = Services(cache=_as_cache(cache))
+    return fit_model(data, recipe, backbone, training=chosen, seed=seed, services=services)
+
+
+class RequestOptions(TypedDict, total=False):
+    """How an experiment is run: ``paper``, ``cpu`` or ``smoke``, on which data set, with how many seeds."""
+
+    budget: str
+    dataset: str
+    seeds: int | None
+    probe_seeds: int | None
+
+
+def reproduce(
+    name: str,
+    *,
+    out: Path | str | None = None,
+    home: Folder = None,
+    on: str = "local",
+    resources: Resources = ALL,
+    **request: Unpack[RequestOptions],
+) -> Reproduction:
+    """Run a table or figure by name (`ftt ls experiments`); stored runs are not repeated.
+
+    Parameters
+    ----------
+    out : path, optional
+        Folder for the page, its pictures and the runs behind it.
+    on, resources
+        Where to run, and how much of it to use; see `ftt.launch`.
+    **request
+        ``budget``, ``dataset``, ``seeds``, ``probe_seeds``.
+    """
+    from dataclasses import replace
+
+    from ftt.paper.experiment import Request
+    from ftt.paper.publish import Reproduction, publish
+
+    experiment = registry.EXPERIMENTS.get(name)
+    known = {field.name for field in fields(Request)}
+    for option in request:
+        if option not in known:
+            raise unknown("option of reproduce", option, known)
+    wanted, folder = experiment.checked(Request(**request)), as_home(home)
+    table, failures = _measure(name, experiment.cells(wanted), folder, on, resources)
+    made = Reproduction(experiment, wanted, table, experiment.findings(table, wanted, folder.roots), failures)
+    return replace(made, files=publish(made, Path(out))) if out else made
+
+
+def _measure(
+    name: str, cells: Sequence[Cell], home: Home, on: str, resources: Resources
+) -> tuple[ResultTable, dict[str, str]]:
+    """The table of all cells, after running what has no result yet; and failures by run."""
+    from ftt.paper.result_table import Measured, ResultTable
+    from ftt.runs.time_estimate import estimate, in_words
+
+    specs = list(dict.fromkeys(spec for cell in cells for spec in cell.specs))
+    pending = [run.spec for run in identify(specs, home.roots) if home.runs.find(run) is None]
+    if specs:
+        say(f"{name}: {len(specs)} runs, {len(specs) - len(pending)} of them already in the store")
+    if pending:
+        seconds, workers = estimate(pending, home.roots), resources.divide(len(specs))[0]
+        say(f"at most about {in_words(seconds / workers)} for {len(pending)} runs, {workers} at a time")
+    outcomes = dict(zip(specs, launch(specs, home, on=on, resources=resources), strict=True))
+    found = ((cell, [outcomes[spec].result for spec in cell.specs]) for cell in cells)
+    table = ResultTable(Measured(cell, tuple(r for r in results if r is not None)) for cell, results in found)
+    return table, {o.run.id: o.error for o in outcomes.values() if o.error is not None}
+
+
+@dataclass(frozen=True)
+class SweepResult:
+    """A sweep that was run: its file, and how each of its runs ended."""
+
+    sweep: Sweep
+    outcomes: Sequence[Outcome]
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """Why runs failed, by their id."""
+        return {outcome.run.id: outcome.error for outcome in self.outcomes if outcome.error is not None}
+
+    def rows(self) -> list[dict[str, Json]]:
+        """One object per run: what was given, and how it ended."""
+        return [
+            {
+                "run_id": outcome.run.id,
+                "given": planned.given,
+                "state": "failed" if outcome.error else "done",
+                "worst_group_accuracy": outcome.result.worst_group_accuracy if outcome.result else None,
+                "average_accuracy": outcome.result.average_accuracy if outcome.result else None,
+                "from_store": outcome.result.from_store if outcome.result else None,
+                "error": outcome.error,
+                "spec": outcome.run.spec.describe(),
+            }
+            for planned, outcome in zip(self.sweep.runs, self.outcomes, strict=True)
+        ]
+
+    def to_json(self) -> dict[str, Json]:
+        total = len({outcome.run.key for outcome in self.outcomes})
+        return {"name": self.sweep.name, "total": total, "failed": len(self.failed), "runs": self.rows()}
+
+    def to_frame(self) -> DataFrame:
+        """One row per run: the fields in which runs differ, both accuracies, state."""
+        import pandas
+
+        varied, rows = self.sweep.varied(), self.rows()
+        given = [{name: planned.given.get(name) for name in varied} for planned in self.sweep.runs]
+        figures = ("worst_group_accuracy", "average_accuracy", "state", "run_id")
+        return pandas.DataFrame(
+            [{**g, **{name: row[name] for name in figures}} for g, row in zip(given, rows, strict=True)]
+        )
+
+
+def sweep(
+    source: Path | str | Mapping[str, Any],
+    *,
+    home: Folder = None,
+    on: str = "local",
+    resources: Resources = ALL,
+) -> SweepResult:
+    """Run every Spec of a sweep that has no result yet; a run that fails does not stop the others.
+
+    Parameters
+    ----------
+    source : path or mapping
+        A TOML file (docs/scale.md), or what such a file holds.
+    """
+    from ftt.runs.sweep_file import parse, read
+
+    wanted = parse(source) if isinstance(source, Mapping) else read(Path(source))
+    folder = as_home(home)
+    different = {run.key: run for run in identify(wanted.specs, folder.roots)}.values()
+    done = sum(folder.runs.find(run) is not None for run in different)
+    say(f"{wanted.name}: {len(different)} runs, {done} of them already in the store")
+    return SweepResult(wanted, launch(wanted.specs, folder, on=on, resources=resources))
+
+
+def results(
+    where: str | None = None, *, group_by: Sequence[str] = (), columns: Sequence[str] = (), home: Folder = None
+) -> DataFrame:
+    """Finished runs as a DataFrame: one row per run, or means over seeds by `group_by`.
+
+    Parameters
+    ----------
+    where : str, optional
+        A condition in SQL: ``"data.core_noise = 0.2 and recipe = 'ftt'"``.
+    group_by, columns : sequence of str
+        See `ftt results --help`; by default every column.
+    """
+    from ftt.store.query import collect, query
+
+    runs = collect(as_home(home).runs)
+    shown = columns or (() if group_by else runs.column_names)
+    return query(runs, where=where, group_by=group_by, columns=shown).to_pandas()
+
+
+def ls(kind: str | None = None) -> dict[str, dict[str, str]]:
+    """What can be chosen by name, with a one-line summary each.
+
+    Examples
+    --------
+    >>> sorted(ls("freezers")["freezers"])
+    ['contrastive', 'offdiag', 'pca', 'random']
+    """
+    if kind is not None and kind not in KINDS:
+        raise unknown("list", kind, KINDS)
+    return {name: _summaries(name) for name in ([kind] if kind else KINDS)}
+
+
+def _summaries(kind: str) -> dict[str, str]:
+    if kind == "recipes":
+        return {name: preset.summary for name, preset in PRESETS.items()}
+    offered: registry.Registry[Any] = getattr(registry, kind.upper())
+    return {name: entry.summary for name, entry in offered.entries().items()}
+
+
+def as_home(folder: Folder) -> Home:
+    """The home in a folder, by default that of the environment."""
+    return folder if isinstance(folder, Home) else Home.from_environment(folder)
+
+
+def _as_cache(cache: Cache | Path | str | None) -> Cache:
+    if cache is None:
+        return NoCache()
+    return ArtifactStore(Path(cache)) if isinstance(cache, str | Path) else cache

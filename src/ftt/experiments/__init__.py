@@ -1,1 +1,0 @@
-"""Runs, and lists of runs with a name."""

@@ -1,0 +1,122 @@
+"""An experiment by name: what is asked, which runs answer it, and what they show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ftt.data import Roots
+from ftt.errors import FttError, unknown
+from ftt.paper.printed_numbers import SAID
+from ftt.paper.result_table import AVERAGE, METRICS, WORST, Cell, ResultTable
+from ftt.recipe import Recipe
+from ftt.report.tables import TextTable
+from ftt.settings import BUDGETS, Changes, Setting, setting
+from ftt.spec import Spec
+
+if TYPE_CHECKING:
+    from altair import TopLevelMixin
+
+
+@dataclass(frozen=True)
+class Request:
+    """How an experiment is run; `seeds` and `probe_seeds` of None are those of the settings."""
+
+    budget: str = "cpu"
+    dataset: str = ""
+    seeds: int | None = None
+    probe_seeds: int | None = None
+
+    @property
+    def setting(self) -> Setting:
+        return setting(self.dataset, self.budget)
+
+    def specs(self, recipe: Recipe, *, at_least: int = 1, backbone: str | None = None, **data: Any) -> tuple[Spec, ...]:
+        """One run per training seed, with these parameters of the data set.
+
+        Parameters
+        ----------
+        at_least : int
+            Smallest number of training seeds, for cells that matter more.
+        backbone : str, optional
+            In place of that of the settings; ``{seed}`` in it becomes the training seed.
+        """
+        probe = {} if self.probe_seeds is None else {"seeds": self.probe_seeds}
+        count = max(self.seeds or self.setting.seeds, at_least)
+        return tuple(
+            self.setting.spec(
+                recipe,
+                seed=seed,
+                changes=Changes(backbone=backbone and backbone.format(seed=seed), data=data, probe=probe),
+            )
+            for seed in range(count)
+        )
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What an experiment shows: tables, sentences with numbers, charts by file name."""
+
+    tables: list[TextTable]
+    sentences: list[str] = field(default_factory=list)
+    charts: dict[str, TopLevelMixin] = field(default_factory=dict)
+
+
+def both_metrics(table: ResultTable, request: Request, roots: Roots) -> Findings:
+    """Worst group and average; where they are the same number everywhere, once."""
+    tables = [table.texts(metric) for metric in METRICS]
+    same = all(m.values(WORST) == m.values(AVERAGE) for m in table.cells)
+    return Findings(tables[1:] if same else tables)
+
+
+def no_runs(request: Request) -> list[Cell]:
+    """For experiments that are not made of runs."""
+    return []
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure by name.
+
+    Attributes
+    ----------
+    cells : callable
+        The runs behind it.
+    findings : callable
+        What the measured cells show.
+    datasets : tuple of str
+        Data sets it can be run on, the default first; none where it has its own.
+    choice : bool
+        Whether the caller may choose among `datasets`.
+    reduced : str
+        What differs from the paper, where the settings do not say it.
+    """
+
+    name: str
+    title: str
+    question: str
+    cells: Callable[[Request], list[Cell]] = no_runs
+    findings: Callable[[ResultTable, Request, Roots], Findings] = both_metrics
+    datasets: tuple[str, ...] = ()
+    reduced: str = ""
+
+    @property
+    def said(self) -> str:
+        """What the paper's text says about it."""
+        return SAID.get(self.name, "")
+
+    def checked(self, request: Request) -> Request:
+        """The request with the default data set filled in, if it can be run."""
+        if request.budget not in BUDGETS:
+            raise unknown("budget", request.budget, BUDGETS)
+        if request.dataset and not self.datasets:
+            raise FttError(f"{self.name!r} has its own data", given=request.dataset, allowed="no --dataset")
+        if request.dataset and request.dataset not in self.datasets:
+            raise unknown(f"data set of {self.name!r}", request.dataset, self.datasets)
+        dataset = request.dataset or (self.datasets or ("",))[0]
+        return Request(request.budget, dataset, request.seeds, request.probe_seeds)
+
+    def differs(self, request: Request) -> str:
+        """What was reduced, in words."""
+        return self.reduced or (request.setting.reduced if request.dataset else "")

@@ -1,0 +1,185 @@
+"""What a run gave: a report per probe seed, their mean, timings, log and environment. JSON is its written form."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from ftt.metrics import GroupReport
+from ftt.params import Json
+from ftt.spec import FORMAT, Run, Spec
+from ftt.version import __version__
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """One probing: its seed, the C it chose, how each C did on held-out halves, and its report on test."""
+
+    seed: int
+    C: float
+    at_edge: bool
+    converged: bool
+    worst_by_C: dict[float, float]  # noqa: N815
+    report: GroupReport
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "seed": self.seed,
+            "C": self.C,
+            "at_edge": self.at_edge,
+            "converged": self.converged,
+            "worst_by_C": {f"{C:g}": score for C, score in self.worst_by_C.items()},
+            **self.report.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, text: Mapping[str, Any]) -> ProbeResult:
+        scores = {float(C): score for C, score in text["worst_by_C"].items()}
+        return cls(text["seed"], text["C"], text["at_edge"], text["converged"], scores, GroupReport.from_json(text))
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of one run.
+
+    Attributes
+    ----------
+    run : Run
+        What was run, and its key.
+    probes : tuple of ProbeResult
+        One per probe seed.
+    dims : int
+        Number of features that were probed on.
+    warnings : tuple of str
+        What the reader should know: C at the edge of its grid, a probe that did not converge.
+    explained_variance : float, optional
+        Share of the variance of the initial features that the frozen ones keep.
+    noise : dict
+        The core and spurious noise of the training split as far as they are known.
+    train_log : list of dict
+        One record per epoch.
+    seconds : dict of str to float
+        Wall time by stage.
+    environment : dict
+        Versions, instruction set and threads: trained numbers move with them.
+    from_store : bool
+        Whether it was looked up rather than computed.
+    """
+
+    run: Run
+    probes: tuple[ProbeResult, ...]
+    dims: int
+    warnings: tuple[str, ...]
+    explained_variance: float | None
+    noise: dict[str, float | None]
+    train_log: list[dict[str, Any]]
+    seconds: dict[str, float]
+    environment: dict[str, Json]
+    version: str = __version__
+    from_store: bool = field(default=False, compare=False)
+
+    @property
+    def spec(self) -> Spec:
+        return self.run.spec
+
+    @cached_property
+    def report(self) -> GroupReport:
+        """The mean over probe seeds."""
+        return GroupReport.mean([probe.report for probe in self.probes])
+
+    @property
+    def worst_group(self) -> str:
+        return self.report.worst[0]
+
+    @property
+    def worst_group_accuracy(self) -> float:
+        """The paper's figure: accuracy of the worst attribute group, averaged over probe seeds."""
+        return self.report.worst[1].value
+
+    @property
+    def average_accuracy(self) -> float:
+        return self.report.overall.value
+
+    @property
+    def C(self) -> float:  # noqa: N802
+        """The C that most probe seeds chose."""
+        return Counter(probe.C for probe in self.probes).most_common(1)[0][0]
+
+    def looked_up(self) -> Result:
+        """The same result, marked as read from the store."""
+        return replace(self, from_store=True)
+
+    def to_json(self) -> dict[str, Json]:
+        """The written form; `from_json` reads it back."""
+        grid = self.probes[0].worst_by_C
+        return {
+            "format": FORMAT,
+            "version": self.version,
+            "run_id": self.run.id,
+            "key": self.run.key,
+            "recipe": self.spec.recipe.name,
+            "spec": self.spec.describe(),
+            **self.report.to_json(),
+            "probe": {
+                "C": self.C,
+                "at_edge": any(probe.at_edge for probe in self.probes),
+                "converged": all(probe.converged for probe in self.probes),
+                "worst_by_C": {f"{C:g}": fmean(probe.worst_by_C[C] for probe in self.probes) for C in grid},
+                "dims": self.dims,
+                "warnings": list(self.warnings),
+                "seeds": [probe.to_json() for probe in self.probes],
+            },
+            "explained_variance": self.explained_variance,
+            "noise": self.noise,
+            "train_log": self.train_log,
+            "seconds": self.seconds,
+            "environment": self.environment,
+            "from_store": self.from_store,
+        }
+
+    @classmethod
+    def from_json(cls, text: Mapping[str, Any]) -> Result:
+        """Read back what `to_json` wrote."""
+        probe = text["probe"]
+        return cls(
+            run=Run(Spec.from_description(text["spec"]), text["key"]),
+            probes=tuple(ProbeResult.from_json(seed) for seed in probe["seeds"]),
+            dims=probe["dims"],
+            warnings=tuple(probe["warnings"]),
+            explained_variance=text["explained_variance"],
+            noise=text["noise"],
+            train_log=text["train_log"],
+            seconds=text["seconds"],
+            environment=text["environment"],
+            version=text["version"],
+            from_store=text["from_store"],
+        )
+
+    def to_frame(self) -> DataFrame:
+        """One row per group: label, group, accuracy, interval, n."""
+        import pandas
+
+        rows = [{"label": None, "group": name, **rate.to_json()} for name, rate in self.report.by_attribute.items()]
+        rows += [
+            {"label": label, "group": name, **rate.to_json()}
+            for (label, name), rate in self.report.by_label_and_attribute.items()
+        ]
+        return pandas.DataFrame(rows)
+
+    def __str__(self) -> str:
+        return f"{self.title()}\n{self.report}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.title())}</p>{self.report._repr_html_()}"
+
+    def title(self) -> str:
+        """Data, backbone and recipe in one line."""
+        return f"{self.spec.data.name} · {self.spec.backbone} · {self.spec.recipe.name}"

@@ -1,0 +1,1 @@
+"""Runs: from names to a Spec, from a Spec to a Result, one or many."""

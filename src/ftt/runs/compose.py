@@ -1,0 +1,124 @@
+"""From names to a Spec: what `ftt run` gets as flags, a sweep from its file and `ftt.run` as keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ftt import registry
+from ftt.errors import FttError, unknown
+from ftt.params import Configurable, Options
+from ftt.recipe import Recipe, parts
+from ftt.settings import Changes, setting
+from ftt.spec import PROTOCOLS, Probing, Spec, Training
+
+Fields = dict[str, Any]
+"""What a run is asked to be: ``{"recipe": "ftt", "p": 0.25, "core_noise": 0.2, "train.epochs": 2}``."""
+
+Owners = Mapping[str, type[Configurable]]
+"""Whose parameters may be set, by role: the first part of a dotted name."""
+
+NAMES = ("dataset", "recipe", "p", "freeze", "method", "join", "backbone", "budget", "protocol", "seed")
+ROLES = ("data", "train", "probe", "freeze", "method")
+
+
+def compose(given: Options) -> Spec:
+    """The Spec of what was asked for; a name that nothing has, or that two parts have, is refused.
+
+    Examples
+    --------
+    >>> spec = compose({"dataset": "digits", "recipe": "ftt", "p": 0.5, "core_noise": 0.2})
+    >>> spec.recipe.freeze.p, spec.data.core_noise
+    (0.5, 0.2)
+    """
+    owners = owners_of(given)
+    options: dict[str, Fields] = {role: {} for role in ROLES}
+    for name, value in given.items():
+        if name not in NAMES:
+            role, _, field = resolve(name, owners).partition(".")
+            options[role][field] = value
+    protocol = _word(given, "protocol", "paper")
+    if protocol not in PROTOCOLS:
+        raise unknown("protocol", protocol, PROTOCOLS)
+    options["probe"] = {**PROTOCOLS[protocol], **options["probe"]}
+    changes = Changes(backbone=_word(given, "backbone") or None, **options)
+    chosen = setting(_word(given, "dataset"), _word(given, "budget", "cpu"))
+    return chosen.spec(_parts(given), seed=given.get("seed", 0), changes=changes)
+
+
+def owners_of(given: Options) -> dict[str, type[Configurable]]:
+    """Whose parameters the chosen data set, freezer and method let one set."""
+    if "dataset" not in given:
+        raise FttError("a run needs a data set", given="none", allowed='dataset = "digits"', hint="ftt ls datasets")
+    recipe = _parts(given)
+    # At some budgets another data set stands in.
+    stands_in = setting(_word(given, "dataset"), _word(given, "budget", "cpu")).data["name"]
+    found: dict[str, type[Configurable]] = {
+        "data": registry.DATASETS.get(stands_in),
+        "train": Training,
+        "probe": Probing,
+    }
+    if recipe.freeze is not None:
+        found["freeze"] = type(recipe.freeze)
+    if recipe.method is not None:
+        found["method"] = type(recipe.method)
+    return found
+
+
+def resolve(name: str, owners: Owners) -> str:
+    """The full name of a parameter: ``core_noise`` is ``data.core_noise``, ``probe_seeds`` is ``probe.seeds``.
+
+    Examples
+    --------
+    >>> resolve("epochs", {"train": Training, "probe": Probing})
+    'train.epochs'
+    """
+    fields = {role: {field.name for field in owner.params()} for role, owner in owners.items()}
+    plain = name.replace("-", "_")
+    full = [f"{role}.{plain}" for role, known in fields.items() if plain in known]
+    if len(full) > 1 or plain in ("seed", "seeds"):
+        flags = " or ".join(as_flag(one) for one in full)
+        raise FttError(f"{name!r} is ambiguous", given=name, allowed=flags, hint=f"write {flags}")
+    for role, known in fields.items():
+        for separator in (".", "_"):
+            head, _, rest = plain.partition(separator)
+            if head == role and rest in known:
+                full.append(f"{role}.{rest}")
+    if not full:
+        known_names = {field for known in fields.values() for field in known} | set(NAMES)
+        raise unknown("parameter", name, known_names, hint="ftt run DATASET --flags lists all parameters")
+    return full[0]
+
+
+def as_flag(name: str) -> str:
+    """How a parameter is written on the command line.
+
+    Examples
+    --------
+    >>> as_flag("data.core_noise")
+    '--data.core-noise'
+    """
+    return "--" + name.replace("_", "-")
+
+
+def _parts(given: Options) -> Recipe:
+    """Freezer and method before p decides which of them are left: their parameters can be set for every p."""
+    recipe, p = given.get("recipe", "ftt"), given.get("p")
+    chosen = {name: _word(given, name) or None for name in ("freeze", "method", "join")}
+    if isinstance(recipe, str):
+        return parts(recipe, p=p, **chosen)
+    if isinstance(recipe, Recipe) and p is None and not any(chosen.values()):
+        return recipe
+    raise FttError(
+        "a recipe must be a name, or a complete Recipe",
+        given=repr(recipe),
+        allowed="recipe='ftt' with p, freeze, method, join; or recipe=ftt.Recipe(…) alone",
+        hint="ftt ls recipes",
+    )
+
+
+def _word(given: Options, name: str, default: str = "") -> str:
+    value = given.get(name, default)
+    if not isinstance(value, str):
+        raise FttError(f"{name} must be a name", given=repr(value), allowed=f'{name} = "…"')
+    return value

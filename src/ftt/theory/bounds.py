@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ftt.errors import FttError, unknown
-from ftt.theory.flow import Start, invariant
+from ftt.theory.gradient_flow import Start, invariant
 from ftt.theory.losses import spurious_weight, training_error, training_gap
 from ftt.theory.mechanism import Array, Mechanism
 

@@ -155,3 +155,29 @@ def test_expected_error_is_the_mean_over_fitted_probes(mechanism: Mechanism) -> 
     assert expected_error(mechanism, W, n) > 1.2 * retrained_error(mechanism, W)
     with pytest.raises(FttError, match="too few target rows"):
         expected_error(mechanism, W, 4)
+
+
+@pytest.mark.parametrize("w", [0.0, 0.3, 1.0])
+def test_observed_labels_mixed_with_a_perfect_teacher_cost_what_the_closed_form_says(
+    mechanism: Mechanism, w: float
+) -> None:
+    """Labels (1 − w)x₁β + wy move the optimum to (1 − w)(β, 0) + w v*_tr."""
+    mixed = (1 - w) * mechanism.v_te + w * mechanism.v_tr
+    run = follow(mechanism, xavier_start(mechanism, 1, 0.0, 2), 1e5, teacher=mixed)
+    share = w * (1 - mechanism.alpha)
+    noise = (share / (1 - share)) ** 2 * mechanism.eta_spu**2
+    assert run.gap_te[-1] == pytest.approx(mechanism.g * noise / (mechanism.g + noise) / 2, abs=1e-9)
+
+
+def test_one_trained_feature_at_the_excluded_eta_core_adds_nothing_to_pca(mechanism: Mechanism) -> None:
+    at = mechanism.with_noise(eta_core=excluded_eta_core(mechanism))
+    late = late_joined(flow(at, 1, 0.0, 1e7, rng=0), 3)[-1]
+    assert late == pytest.approx(least_squares_error(at, at.components(3)), rel=1e-6)
+    assert late > 1.1 * at.err_te
+
+
+def test_pca_alone_is_enough_once_it_includes_the_missed_eigenvector(mechanism: Mechanism) -> None:
+    lemma = span_lemma(mechanism)
+    above = int((mechanism.spectrum[0] > lemma.mu * (1 + 1e-9)).sum())
+    assert least_squares_error(mechanism, mechanism.components(above)) > 1.01 * mechanism.err_te
+    assert least_squares_error(mechanism, mechanism.components(above + 1)) == pytest.approx(mechanism.err_te)

@@ -74,7 +74,7 @@ def flow_chart(found: Curves) -> Chart:
 
 
 def _lines(rows: Rows, y: alt.Y, heading: str) -> alt.Chart:
-    """Lines over t in the house styles."""
+    """Lines over t, each with its colour and dash."""
     names = [name for name in STYLES if any(row["series"] == name for row in rows)]
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolType="stroke", symbolSize=500)
     colours, dashes = zip(*(STYLES[name] for name in names), strict=True)

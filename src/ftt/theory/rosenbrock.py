@@ -1,4 +1,4 @@
-"""A stiff integrator made for the gradient flow: Rodas4 (Hairer & Wanner) that never forms a Jacobian.
+"""A stiff integrator for the gradient flow: Rodas4 (Hairer & Wanner) without forming the Jacobian.
 
 In the eigenbasis of H the flow reads, with V = (U, W) of frozen and trained columns and b = (b_U, b_W),
 
@@ -6,8 +6,8 @@ In the eigenbasis of H the flow reads, with V = (U, W) of frozen and trained col
 
 Two facts make a step cheap. Row i of the linear system (I − hγJ)x = R involves D_i only through the rank-one matrix
 D_i b_W b_Wᵀ, so Sherman–Morrison eliminates every row and leaves one symmetric m × m system for the b-part. And every
-stage is a sum of outer products r_i b_iᵀ, so stages are kept as factors (2 columns each) and the d × m matrix is only
-touched by products with vectors. A step costs O(d m²) once and O(d m) per stage.
+stage is a sum of outer products r_i b_iᵀ, so stages are kept as factors (2 columns each) and the d × m matrix only
+occurs in products with vectors. A step costs O(d m²) once and O(d m) per stage.
 """
 
 from __future__ import annotations

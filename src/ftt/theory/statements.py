@@ -96,7 +96,7 @@ class Trial:
         yield from self._taught(mechanism, {"ERM": erm.W[-1], "joined": _late(alone, mechanism.k)})
 
     def _edges(self, mechanism: Mechanism) -> Iterator[Check]:
-        """Where the guarantees of FTT and of late joining should stop to hold, and where they should not."""
+        """Where the guarantees of FTT and of late joining should end, and where they should not."""
         excluded, k = excluded_eta_core(mechanism), mechanism.k
         at, near = (mechanism.with_noise(eta_core=factor * excluded) for factor in (1.0, 1.02))
         for way, generator in (("FTT", self.rng(2)), ("late joining", self.rng(4))):

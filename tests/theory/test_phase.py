@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ftt.errors import FttError
-from ftt.theory import Mechanism, Start, excluded_eta_core, flow, single_feature_ratio
+from ftt.theory import Mechanism, Setting, Start, excluded_eta_core, flow, retrained_error, single_feature_ratio
+from ftt.theory.curves import curves
 from ftt.theory.figure3 import plane_flow, plane_mechanism
 from ftt.theory.phase_diagram import Network, phase_diagram, sweep_p
 
@@ -71,3 +72,22 @@ def test_toy_is_much_worse_where_core_noise_is_larger() -> None:
     start = Start(np.array([[0.3], [0.2]]), np.array([0.5]), 0)
     good, bad = (plane_flow(plane_mechanism(*pair), start) for pair in ((0.4, 1.0), (1.0, 0.4)))
     assert bad.flow.ratio[-1] > 2 * good.flow.ratio[-1]
+
+
+def test_curves_end_at_the_asked_time_and_leave_out_a_bound_that_does_not_apply() -> None:
+    setting = Setting(d1=6, d2=3, k=2, m=4, p=0.5, eta_core=0.4, eta_spu=0.8)
+    for points in (2, 3, 5):
+        found = curves(setting, t=7.0, points=points)
+        assert found.t.size == points
+        assert found.t[-1] == 7.0
+    assert found.lower is None
+    assert curves(setting.replace(eta_core=0.9), t=7.0, points=2).lower is not None
+
+
+def test_late_curve_is_the_error_of_the_joined_features() -> None:
+    found = curves(Setting(d1=6, d2=3, k=2, m=4, p=0.5), t=50.0, points=4)
+    assert found.alone is not None
+    mechanism = found.erm.mechanism
+    joined = np.concatenate([mechanism.components(2), found.alone.W[-1]], axis=1)
+    assert found.late[-1] == pytest.approx(retrained_error(mechanism, joined) / mechanism.err_te, rel=1e-9)
+    assert curves(found.setting.replace(p=1.0), t=1.0, points=2).alone is None

@@ -162,13 +162,12 @@ def toy_page(flows: Sequence[PlaneFlow]) -> TheoryPage:
 def phase_page(result: PhaseDiagram, sweep: Sweep) -> TheoryPage:
     """Test error over both noises, and over the number of frozen components."""
     solved = {name: int((getattr(result, name) < CLOSE).sum()) for name in METHODS}
-    cells, k = result.ftt.size, sweep.k
+    cells = result.ftt.size
     findings = [
         f"The test error is within 1 % of the optimum in {solved['ftt']} of {cells} cells for FTT, {solved['late']} "
         f"for late joining, {solved['erm']} for ERM and {solved['pca']} for PCA.",
         _ridge(result),
-        f"Freezing {k - 1} components leaves FTT at {_mean(sweep, k - 1):.3f} times the optimum, freezing k = {k} at "
-        f"{_mean(sweep, k):.3f} times (core noise {sweep.noises[0][0]:.3g}, spurious noise {sweep.noises[0][1]:.3g}).",
+        _over_p(sweep),
     ]
     labels = {"erm": "ERM", "pca": "PCA", "ftt": "FTT", "late": "late joining"}
     rows = []
@@ -186,8 +185,12 @@ def phase_page(result: PhaseDiagram, sweep: Sweep) -> TheoryPage:
     return TheoryPage("Phase diagram of the two noises", findings, "Test error / optimum", columns, rows, [maps, over])
 
 
-def _mean(sweep: Sweep, frozen: int) -> float:
-    return float(sweep.ratios[0, frozen].mean())
+def _over_p(sweep: Sweep) -> str:
+    """FTT just below and at k frozen components, or with as many as there are."""
+    means, (core, spu) = sweep.ratios[0].mean(axis=1), sweep.noises[0]
+    counts = sorted({min(sweep.k, sweep.network.m) - 1, min(sweep.k, sweep.network.m)})
+    parts = " and ".join(f"{means[count]:.3f} times the optimum with {count} features frozen" for count in counts)
+    return f"At core noise {core:.3g} and spurious noise {spu:.3g} FTT has a test error of {parts} (k = {sweep.k})."
 
 
 def _ridge(result: PhaseDiagram) -> str:

@@ -13,7 +13,7 @@ from ftt.progress import track
 from ftt.theory.bounds import theorem_1, theorem_2
 from ftt.theory.gradient_flow import Flow, flow
 from ftt.theory.joining import late_joined
-from ftt.theory.limits import MAX_TIME, need_count, need_memory
+from ftt.theory.limits import MAX_TIME, need_memory
 from ftt.theory.mechanism import Array
 from ftt.theory.setting import Setting
 
@@ -58,10 +58,10 @@ class Curves:
     @property
     def lower(self) -> float | None:
         """Theorem 2 for ERM, as a ratio to the optimum; None where it does not apply."""
-        mechanism = self.erm.mechanism
-        if mechanism.eta_core <= mechanism.eta_spu or self.setting.m > mechanism.d1:
+        try:
+            return theorem_2(self.erm.mechanism, self.erm.W[-1])
+        except FttError:
             return None
-        return theorem_2(mechanism, self.erm.W[-1])
 
     def to_json(self) -> dict[str, Any]:
         mechanism = self.erm.mechanism
@@ -96,9 +96,10 @@ def curves(setting: Setting, t: float = 1e4, points: int = 60) -> Curves:
     """
     if not 0 < t <= MAX_TIME:
         raise FttError("t is out of range", given=f"{t:g}", allowed=f"0 < t <= {MAX_TIME:g}")
-    need_count("points", points, 10**9, "one record of W per point")
+    if points < 2:
+        raise FttError("points must be at least 2", given=points, allowed="points >= 2")
     need_memory("recording the flows", 3, points, setting.d1 + setting.d2, setting.m)
-    times = np.concatenate([[0.0], np.geomspace(min(1e-2, t / 10), t, max(points - 1, 1))])
+    times = np.concatenate([[0.0], np.geomspace(min(1e-2, t / 10), t, points - 1)[: points - 2], [t]])
     mechanism, m = setting.mechanism(), setting.m
     parts = ((m, 0.0), (m, setting.p), (m - setting.frozen, 0.0))
     erm, ftt, alone = (

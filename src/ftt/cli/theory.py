@@ -47,7 +47,7 @@ def flow(
     out: Out = None,
     json: JsonFlag = False,
 ) -> None:
-    """Follow ERM, FTT and late joining over training time, with their bounds."""
+    """Follow ERM, FTT and late joining over training time."""
     from ftt.cli.screen import watched
     from ftt.report.theory_pages import flow_page
     from ftt.theory.curves import curves
@@ -88,7 +88,7 @@ def toy(
     out: Out = None,
     json: JsonFlag = False,
 ) -> None:
-    """Compute Figure 3 of the paper: two flows in the plane, before and after retraining."""
+    """Compute Figure 3 of the paper: two flows in the plane."""
     from ftt.report.theory_pages import toy_page
     from ftt.theory.figure3 import figure_3
 
@@ -113,7 +113,7 @@ def phase(
     out: Out = None,
     json: JsonFlag = False,
 ) -> None:
-    """Map the test error of ERM, PCA, FTT and late joining over both noises, and that of FTT over p."""
+    """Map the test error over both noises and over p."""
     from ftt.cli.screen import watched
     from ftt.report.theory_pages import phase_page
     from ftt.theory.phase_diagram import Network, noise_grid, phase_diagram, sweep_noises, sweep_p

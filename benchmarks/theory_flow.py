@@ -17,7 +17,7 @@ from scipy.integrate import solve_ivp
 from ftt.theory import Mechanism, Start, flow, follow, xavier_start
 from ftt.theory.blas import single_thread
 from ftt.theory.mechanism import Array
-from ftt.theory.phase_diagram import Network, phase_diagram
+from ftt.theory.phases import Network, phase_diagram
 
 ERROR = 1e-6
 OURS_TOLERANCE = 1e-6

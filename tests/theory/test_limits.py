@@ -15,8 +15,8 @@ from ftt.cli.theory import app
 from ftt.errors import FttError
 from ftt.theory import Mechanism, Setting, Start, figure_3, flow, follow, phase_diagram, sgd, xavier_start
 from ftt.theory.curves import curves
-from ftt.theory.phase_diagram import Network, sweep_p
-from ftt.theory.survey import random_settings, survey
+from ftt.theory.phases import Network, sweep_p
+from ftt.theory.surveys import random_settings, survey
 
 NAN, INF = float("nan"), float("inf")
 HUGE = "9" * 400

@@ -9,7 +9,7 @@ from ftt.errors import FttError
 from ftt.theory import Mechanism, Setting, Start, excluded_eta_core, flow, retrained_error, single_feature_ratio
 from ftt.theory.curves import curves
 from ftt.theory.figure3 import plane_flow, plane_mechanism
-from ftt.theory.phase_diagram import Network, phase_diagram, sweep_p
+from ftt.theory.phases import Network, phase_diagram, sweep_p
 
 GRID = [0.2, 0.6, 1.2]
 

@@ -9,7 +9,7 @@ import pytest
 from ftt.errors import FttError
 from ftt.theory.setting import Setting, random_setting
 from ftt.theory.statements import Check
-from ftt.theory.survey import Line, Survey, random_settings, survey
+from ftt.theory.surveys import Line, Survey, random_settings, survey
 
 FALSE_PREMISES = {"premise ‖W(0)‖ <= 1", "premise ‖M(0)‖ <= 2", "premise ‖W₂(∞)‖² < 2"}
 FALSE_FORMS = {"Theorem 2, Σ (appendix lemma)", "Theorem 2, Σ, x and y in tenths"}

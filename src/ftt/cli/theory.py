@@ -70,7 +70,7 @@ def bounds(
     """Measure every statement against its bound over random mechanisms."""
     from ftt.cli.screen import watched
     from ftt.report.theory_pages import bounds_page
-    from ftt.theory.survey import random_settings, survey
+    from ftt.theory.surveys import random_settings, survey
 
     drawn = random_settings(settings, seeds, seed)
     with watched():
@@ -116,7 +116,7 @@ def phase(
     """Map the test error over both noises and over p."""
     from ftt.cli.screen import watched
     from ftt.report.theory_pages import phase_page
-    from ftt.theory.phase_diagram import Network, noise_grid, phase_diagram, sweep_noises, sweep_p
+    from ftt.theory.phases import Network, noise_grid, phase_diagram, sweep_noises, sweep_p
     from ftt.theory.setting import Setting
     from ftt.threads import available
 

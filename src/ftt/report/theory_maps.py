@@ -27,7 +27,7 @@ from ftt.report.theory import (
 )
 from ftt.theory.figure3 import PlaneFlow
 from ftt.theory.mechanism import Array
-from ftt.theory.phase_diagram import METHODS, PhaseDiagram, Sweep
+from ftt.theory.phases import METHODS, PhaseDiagram, Sweep
 
 COLOUR_TOP = 20.0
 BROKEN = "split(datum.label, / (?=[<>])/)"

@@ -25,10 +25,10 @@ from ftt.theory.gradient_flow import Flow, Start, flow, follow, invariant, xavie
 from ftt.theory.joining import expected_error, join, late_joined, late_joining, taught_bound, teacher_of
 from ftt.theory.losses import cost_te, retrain, retrained_error, spurious_weight, training_error, training_gap
 from ftt.theory.mechanism import Mechanism
-from ftt.theory.phase_diagram import PhaseDiagram, phase_diagram, sweep_p
+from ftt.theory.phases import PhaseDiagram, phase_diagram, sweep_p
 from ftt.theory.setting import Setting, random_setting
 from ftt.theory.span import SpanLemma, excluded_eta_core, joined_bound, span_lemma, theorem_3
-from ftt.theory.survey import Survey, survey
+from ftt.theory.surveys import Survey, survey
 
 __all__ = [
     "Flow",

@@ -2,9 +2,9 @@
 
     python examples/minimal_ftt.py
 
-Nothing of the library is used but the data set. Two noises fight: labels are wrong in 20 % of the rows (core noise),
-the shortcut below the digit is always right (spurious noise 0). Plain training learns the shortcut and wears the core
-features away; a frozen half of principal components keeps them.
+Only the data set comes from the library. There are two noises: labels are wrong in 20 % of the rows (core noise), and the
+shortcut, a zero or one below the digit, always agrees with the label (spurious noise 0). Plain training learns the shortcut
+and destroys the core features; freezing half of the features as principal components preserves them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def images(split: ftt.data.Split) -> torch.Tensor:
 
 x_train, y_train = images(data["train"]), torch.tensor(data["train"].y)
 
-# 2. A feature extractor M with m features. The paper takes a pretrained network; here a small random one will do.
+# 2. A feature extractor M with m features. The paper takes a pretrained network; here a small random one is enough.
 torch.manual_seed(0)
 M = nn.Sequential(
     nn.Conv2d(1, 16, 3, padding=1), nn.GroupNorm(4, 16), nn.ReLU(), nn.MaxPool2d(2),
@@ -40,7 +40,7 @@ M = nn.Sequential(
 )  # fmt: skip
 m = 128
 
-# 3. Freeze: PCA of M(x) on the training inputs, without labels. W_ul is never touched again.
+# 3. Freeze: PCA of M(x) on the training inputs, without labels. W_ul is not changed afterwards.
 with torch.no_grad():
     phi = M(x_train)
 mean = phi.mean(0)
@@ -70,7 +70,7 @@ def train(frozen: bool) -> nn.Module:
     return branch.eval()
 
 
-# 5. Probe: balanced logistic regressions on the target environment, averaged; judged on clean labels.
+# 5. Probe: balanced logistic regressions on the target environment, averaged; evaluated on clean labels.
 def probe(features: dict[str, np.ndarray]) -> float:
     val, test, rng = data["val"], data["test"], np.random.default_rng(0)
     size = np.bincount(val.a).min()

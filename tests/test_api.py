@@ -132,8 +132,11 @@ def test_results_are_a_frame_with_a_row_per_run_or_means_over_seeds(swept: Path)
         own = frame[frame["recipe"] == row["recipe"]]["worst_group_accuracy"]
         assert row["worst_group_accuracy"] == pytest.approx(own.mean())
         assert row["worst_group_accuracy_se"] == pytest.approx(own.sem())
+    pandas.testing.assert_frame_equal(
+        ftt.results("p = 0", group_by="recipe", home=swept).iloc[:, 1:], means.iloc[:1, 2:]
+    )
     with pytest.raises(FttError, match="differ in more than their seed"):
-        ftt.results(group_by=["dataset"], home=swept)
+        ftt.results(group_by="dataset", home=swept)
 
 
 def test_ls_names_what_can_be_chosen_with_a_summary_each() -> None:
@@ -215,14 +218,16 @@ def test_export_needs_a_fitted_linear_probe(data: GroupedData) -> None:
         model.export(ftt.DFRProbe())
 
 
-WRONG: Any = object()
+WRONG: Any = 1.5
+METHOD: Any = ftt.ERM()
+MISSPELT: Any = {"buget": "cpu"}
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (lambda data: ftt.fit(data, "fft"), ("did you mean 'ftt'", "init, irm, jtt")),
-        (lambda data: ftt.fit(data, 3), ("a recipe must be a name or a Recipe", "ftt.Recipe(freeze=")),
+        (lambda data: ftt.fit(data, WRONG), ("a recipe must be a name or a Recipe", "ftt.Recipe(freeze=")),
         (lambda data: ftt.fit(data, "ftt", "identity", epoch=1), ("did you mean 'epochs'",)),
         (lambda data: ftt.fit(data, "ftt", "identity", epochs="many"), ("an integer: 1 <= epochs",)),
         (lambda _: ftt.run("digits", "fft"), ("did you mean 'ftt'", "init, irm, jtt")),
@@ -238,12 +243,21 @@ WRONG: Any = object()
         (lambda _: ftt.run(compose({"dataset": "digits"}), p=0.5), ("a Spec is complete", "ftt.run(spec)")),
         (lambda _: ftt.reproduce("figg1"), ("did you mean 'fig1'",)),
         (lambda _: ftt.reproduce("fig1", budget="tiny"), ("cpu, paper, smoke",)),
-        (lambda _: ftt.reproduce("fig1", buget="cpu"), ("did you mean 'budget'",)),
+        (lambda _: ftt.reproduce("fig1", **MISSPELT), ("did you mean 'budget'",)),
         (lambda _: ftt.sweep({"base": {"dataset": "digits"}, "gird": {}}), ("did you mean 'grid'",)),
         (lambda _: ftt.sweep("nowhere.toml"), ("cannot be read",)),
-        (lambda _: ftt.Recipe(freeze="pca"), ("must be an object or None", "ftt.PCA(p=0.25)")),
+        (lambda _: ftt.reproduce("fig1", seeds=0), ("seeds must be a positive integer",)),
+        (lambda _: ftt.Recipe(freeze=WRONG), ("must be a freezer or None", "ftt.PCA(p=0.25)")),
+        (lambda _: ftt.Recipe(freeze=METHOD), ("must be a freezer or None", "ftt.PCA(p=0.25)")),
+        (lambda data: ftt.fit(data["train"]), ("must be a GroupedData", "ftt.load(")),
+        (lambda data: ftt.fit(data, seed=WRONG), ("seed must be a non-negative integer",)),
+        (lambda data: ftt.fit(data, cache=WRONG), ("cache must be a path",)),
+        (lambda _: ftt.run("digits", home=WRONG), ("home must be a path",)),
+        (lambda _: ftt.sweep(WRONG), ("source must be a path",)),
+        (lambda data: ftt.Spec(data=data, backbone="identity", recipe=ftt.Recipe()), ("invalid data of a Spec",)),
         (lambda _: ftt.Recipe(join="sometimes"), ("joint, late",)),
         (lambda _: ftt.Resources(workers=0), ("workers >= 1",)),
+        (lambda _: ftt.Resources(workers=WRONG), ("workers >= 1",)),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_can(call: Any, words: tuple[str, ...], data: GroupedData) -> None:

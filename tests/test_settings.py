@@ -100,24 +100,40 @@ def test_dominoes_at_the_papers_budget_has_the_papers_sizes_and_grid() -> None:
     assert spec.probe.grid == "paper"
 
 
+def calls_of(code: str) -> dict[str, tuple[list[Any], dict[str, Any]]]:
+    """Positional and keyword arguments of the calls in a piece of code, by what is called; names are left out."""
+    found: dict[str, tuple[list[Any], dict[str, Any]]] = {}
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Call):
+            words = [value.value for value in node.args if isinstance(value, ast.Constant)]
+            options = {k.arg: ast.literal_eval(k.value) for k in node.keywords if k.arg and not names_in(k.value)}
+            found[ast.unparse(node.func)] = (words, options)
+    return found
+
+
+def names_in(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Name) for part in ast.walk(node))
+
+
 def test_command_python_lines_and_demo_of_the_readme_are_one_training() -> None:
     """Issue 11: they were three: of 5,000, of 7,000 images, and 6 epochs of batches of 128."""
-    words = shlex.split(re.findall(r"^ftt run dominoes (.*)$", README, re.MULTILINE)[0])
+    words = shlex.split(re.findall(r"^ftt run dominoes (.*)$", README, re.MULTILINE)[0], comments=True)
     flags = dict(zip(words[::2], words[1::2], strict=True))
-    names = {"recipe": flags.pop("--recipe"), "p": float(flags.pop("--p"))}
-    from_command = of_run("dominoes", *(f"{flag}={value}" for flag, value in flags.items()), **names)
-    (code,) = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-    calls = {ast.unparse(node.func): node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)}
-    options = {k.arg: ast.literal_eval(k.value) for k in calls["ftt.load"].keywords if k.arg}
-    loaded = Dominoes(**options)
-    # What `fit` is not told, it takes from the settings of the data set.
-    assert {"epochs", "batch_size", "training"}.isdisjoint(k.arg for k in calls["ftt.fit"].keywords)
+    command = of_run(
+        "dominoes", *(f"{flag}={flags[flag]}" for flag in flags if flag != "--recipe"), recipe=flags["--recipe"]
+    )
+    calls = calls_of("\n".join(re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)))
+    ([dataset], options), ([recipe], training) = calls["ftt.load"], calls["ftt.fit"]
+    loaded = registry.DATASETS.build({"name": dataset, **options})
     in_demo = next(s for noises, name, s in demo_claims.specs("dominoes") if (noises, name) == ((0.2, 0.0), "ftt"))
-    assert from_command == in_demo
-    assert loaded == in_demo.data
-    assert training_for(loaded) == in_demo.train
-    assert setting("dominoes").backbone == in_demo.backbone == "lite0"
-    assert (in_demo.train.epochs, in_demo.train.batch_size, loaded.train_size) == (4, 64, 5000)
+    assert command == in_demo
+    # What `fit` is not told, it takes from the settings of the data set.
+    assert (loaded, preset(recipe), training) == (in_demo.data, in_demo.recipe, {})
+    assert (training_for(loaded), setting(dataset).backbone) == (in_demo.train, in_demo.backbone)
+    ([dataset], options) = calls["ftt.run"]
+    assert compose({"dataset": dataset, **options}) == in_demo
+    assert isinstance(in_demo.data, Dominoes)
+    assert (in_demo.train.epochs, in_demo.train.batch_size, in_demo.data.train_size) == (4, 64, 5000)
 
 
 def test_fit_without_arguments_trains_as_ftt_run_does(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
@@ -14,7 +15,7 @@ from ftt.launch import ALL, Outcome, Resources, launch
 from ftt.params import Json
 from ftt.progress import say
 from ftt.recipe import PRESETS, Recipe
-from ftt.spec import Spec, Training, identify
+from ftt.spec import Spec, Training, checked_seed, identify
 from ftt.store import ArtifactStore, Home
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 Folder = Home | Path | str | None
 """Where runs and artifacts are kept: a `Home`, a folder, or None for ``FTT_HOME``."""
+
+Names = str | Sequence[str]
 
 KINDS = ("datasets", "backbones", "freezers", "methods", "recipes", "experiments")
 
@@ -109,16 +112,19 @@ def fit(
     >>> model.transform(data["val"]).shape
     (360, 64)
     """
+    from ftt.data import GroupedData
     from ftt.settings import training_for
     from ftt.train import Services
     from ftt.train import fit as fit_model
 
+    if not isinstance(data, GroupedData):
+        raise FttError("data must be a GroupedData", given=repr(data)[:80], allowed="ftt.load('digits')")
     whole = training.pop("training", None)
     if whole is not None and (training or not isinstance(whole, Training)):
         raise FttError("training must be a Training, without further parameters", given=repr(whole), allowed="epochs=…")
     chosen = whole or training_for(data.source).replace(**training)
     services = Services(cache=_as_cache(cache))
-    return fit_model(data, recipe, backbone, training=chosen, seed=seed, services=services)
+    return fit_model(data, recipe, backbone, training=chosen, seed=checked_seed(seed), services=services)
 
 
 class RequestOptions(TypedDict, total=False):
@@ -246,7 +252,7 @@ def sweep(
     """
     from ftt.runs.sweep_file import parse, read
 
-    wanted = parse(source) if isinstance(source, Mapping) else read(Path(source))
+    wanted = parse(source) if isinstance(source, Mapping) else read(_path("source", source))
     folder = as_home(home)
     different = {run.key: run for run in identify(wanted.specs, folder.roots)}.values()
     done = sum(folder.runs.find(run) is not None for run in different)
@@ -254,23 +260,21 @@ def sweep(
     return SweepResult(wanted, launch(wanted.specs, folder, on=on, resources=resources))
 
 
-def results(
-    where: str | None = None, *, group_by: Sequence[str] = (), columns: Sequence[str] = (), home: Folder = None
-) -> DataFrame:
+def results(where: str | None = None, *, group_by: Names = (), columns: Names = (), home: Folder = None) -> DataFrame:
     """Finished runs as a DataFrame: one row per run, or means over seeds by `group_by`.
 
     Parameters
     ----------
     where : str, optional
         A condition in SQL: ``"data.core_noise = 0.2 and recipe = 'ftt'"``.
-    group_by, columns : sequence of str
+    group_by, columns : str or sequence of str
         See `ftt results --help`; by default every column.
     """
     from ftt.store.query import collect, query
 
+    groups, shown = ([names] if isinstance(names, str) else names for names in (group_by, columns))
     runs = collect(as_home(home).runs)
-    shown = columns or (() if group_by else runs.column_names)
-    return query(runs, where=where, group_by=group_by, columns=shown).to_pandas()
+    return query(runs, where=where, group_by=groups, columns=shown or (() if groups else runs.column_names)).to_pandas()
 
 
 def ls(kind: str | None = None) -> dict[str, dict[str, str]]:
@@ -295,10 +299,16 @@ def _summaries(kind: str) -> dict[str, str]:
 
 def as_home(folder: Folder) -> Home:
     """The home in a folder, by default that of the environment."""
-    return folder if isinstance(folder, Home) else Home.from_environment(folder)
+    return folder if isinstance(folder, Home) else Home.from_environment(folder and _path("home", folder))
 
 
 def _as_cache(cache: Cache | Path | str | None) -> Cache:
     if cache is None:
         return NoCache()
-    return ArtifactStore(Path(cache)) if isinstance(cache, str | Path) else cache
+    return cache if hasattr(cache, "keep") else ArtifactStore(_path("cache", cache))
+
+
+def _path(name: str, value: Any) -> Path:
+    if not isinstance(value, str | PathLike):
+        raise FttError(f"{name} must be a path", given=repr(value)[:80], allowed=f'{name}="folder"')
+    return Path(value)

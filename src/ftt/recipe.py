@@ -38,10 +38,12 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.join not in JOINS:
             raise unknown("join", self.join, JOINS)
-        for name, value in (("freeze", self.freeze), ("method", self.method)):
-            if value is not None and not isinstance(value, Configurable):
+        # Known by what they do: importing their base classes would import torch.
+        for name, mark in (("freeze", "frozen_dims"), ("method", "stages")):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, Configurable) and hasattr(value, mark)):
                 raise FttError(
-                    f"{name} of a recipe must be an object or None",
+                    f"{name} of a recipe must be a {'freezer' if name == 'freeze' else name} or None",
                     given=repr(value),
                     allowed="for example Recipe(freeze=ftt.PCA(p=0.25), method=ftt.ERM())",
                 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ftt import registry
 from ftt.errors import FttError
 from ftt.params import LARGEST, Configurable, Json, Options, digest, param
-from ftt.recipe import Recipe
+from ftt.recipe import Recipe, as_recipe
 
 if TYPE_CHECKING:
     from ftt.data import Dataset, Roots
@@ -105,6 +105,13 @@ PROTOCOLS: dict[str, Options] = {
 """Named ways of probing; ``dfr-original`` is that of Kirichenko et al.: four groups, L1, twenty averages."""
 
 
+def checked_seed(seed: Any) -> int:
+    """A seed as a plain integer."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or not 0 <= seed <= LARGEST:  # type: ignore[operator]
+        raise FttError("seed must be a non-negative integer", given=repr(seed)[:80], allowed="0 <= seed < 2**63")
+    return int(seed)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spec:
     """Everything that determines the numbers of one run."""
@@ -117,12 +124,15 @@ class Spec:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.seed, bool) or not isinstance(self.seed, Integral) or not 0 <= self.seed <= LARGEST:
-            raise FttError(
-                "seed must be a non-negative integer", given=repr(self.seed)[:80], allowed="0 <= seed < 2**63"
-            )
-        object.__setattr__(self, "seed", int(self.seed))
-        object.__setattr__(self, "recipe", self.recipe.normal())
+        for name, kind in (("data", Configurable), ("train", Training), ("probe", Probing)):
+            if not isinstance(getattr(self, name), kind):
+                raise FttError(
+                    f"invalid {name} of a Spec",
+                    given=repr(getattr(self, name))[:80],
+                    allowed="a data set, such as ftt.load('digits').source" if name == "data" else f"a {kind.__name__}",
+                )
+        object.__setattr__(self, "seed", checked_seed(self.seed))
+        object.__setattr__(self, "recipe", as_recipe(self.recipe))
 
     def describe(self) -> dict[str, Json]:
         """The nested JSON form; `from_description` reads it back."""

@@ -56,7 +56,7 @@ class Resources:
     def __post_init__(self) -> None:
         for name in ("workers", "threads"):
             value = getattr(self, name)
-            if value is not None and value < 1:
+            if value is not None and (not isinstance(value, int) or value < 1):
                 raise FttError(f"{name} must be a positive integer", given=value, allowed=f"{name} >= 1")
 
     def divide(self, runs: int, cores: int | None = None) -> tuple[int, int]:

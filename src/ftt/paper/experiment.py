@@ -28,6 +28,12 @@ class Request:
     seeds: int | None = None
     probe_seeds: int | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("seeds", "probe_seeds"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise FttError(f"{name} must be a positive integer", given=repr(value), allowed=f"{name} >= 1")
+
     @property
     def setting(self) -> Setting:
         return setting(self.dataset, self.budget)

@@ -1,7 +1,7 @@
 """Depthwise convolutions whose weight gradient is fast on a CPU.
 
 oneDNN has a fast kernel for the weight gradient of a depthwise convolution only if the kernel is at most three columns
-wide and not taller than the map. Otherwise this gradient takes 5 to 60 times as long as the forward pass, and
+wide and not taller than the map. Otherwise this gradient takes 4 to 60 times as long as the forward pass, and
 EfficientNets, with their 5×5 kernels, spend most of a training step on it. The forward pass and the input gradient are
 fast as they are. So only the weight gradient is computed differently, from views of the same memory:
 

@@ -1,5 +1,5 @@
-"""What a training step costs: FTT beside ERM, cached frozen features beside a loop that forwards both branches, and the
-frozen branch itself where augmentation forbids the cache.
+"""What a training step costs: FTT beside ERM, cached frozen features beside a loop that forwards both branches, fast
+layers beside torch's own, and the frozen branch itself where augmentation forbids the cache.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
+from torch.utils.flop_counter import FlopCounterMode
 
 from ftt.backbones import Backbone, create
 from ftt.backbones.folding import fused
@@ -48,6 +49,8 @@ def rows(quick: bool) -> list[dict[str, Any]]:
     )
     for name, label in NAMES.items():
         found += _step_rows(label, steps[name])
+    for height, width, target in ((64, 32, 1.8), (96, 96, 1.2)):
+        found.append(_layers_row((height, width), target, *_layers((height, width), size // 2, repeats)))
     return found
 
 
@@ -89,6 +92,58 @@ def _step_rows(label: str, seconds: dict[str, float]) -> list[dict[str, Any]]:
             "quality": quality,
         },
     ]
+
+
+def _layers_row(size: tuple[int, int], target: float, seconds: dict[str, float], quality: str) -> dict[str, Any]:
+    return {
+        "stage": f"training step with fast layers, EfficientNet-Lite0 at {size[0]}×{size[1]}",
+        "baseline": "the same step with the layers of torch and timm, channels_last, fused SGD",
+        "ratio": seconds["plain"] / seconds["fast"],
+        "target": target,
+        "quality": quality,
+    }
+
+
+def _layers(size: tuple[int, int], batch: int, repeats: int) -> tuple[dict[str, float], str]:
+    """Seconds of an ERM step with either kind of layer; how far the gradients differ, and how busy the processor is."""
+    images = np.random.default_rng(0).integers(0, 256, (batch, *size, 3), dtype=np.uint8)
+    backbone = create("lite0", ArrayInputs(images, "images"))
+    labels, none = torch.from_numpy(np.arange(batch) % 2), torch.zeros(batch, 0)
+    networks = {
+        "fast": build(backbone, 0, 2, seed=0).train(),
+        "plain": build(_with_torch_layers(backbone), 0, 2, seed=0).train(),
+    }
+    gradients = {}
+    for name, network in networks.items():
+        with FlopCounterMode(display=False) as counter:
+            logits = network(backbone.prepare(images), none)
+        cross_entropy(logits, labels).backward()  # type: ignore[no-untyped-call]
+        gradients[name] = torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None])
+        network.zero_grad(set_to_none=True)
+    # Of the plain network. A backward pass takes twice the operations; the counter is wrong for grouped ones.
+    operations = 3 * counter.get_total_flops()
+    square = torch.randn(1024, 1024)
+    steps: dict[str, Callable[[], Any]] = {"product": lambda: square @ square}
+    for name, network in networks.items():
+        optimizer = make_optimizer(network, Training(lr=1e-3, weight_decay=0))
+        steps[name] = _step(network, optimizer, lambda: backbone.prepare(images), labels, lambda x: none)
+    seconds = _medians(steps, repeats)
+    peak = 2 * 1024**3 / seconds["product"]
+    busy = {name: operations / seconds[name] / peak for name in networks}
+    apart = float((gradients["plain"] - gradients["fast"]).norm() / gradients["plain"].norm())
+    return seconds, (
+        f"batch {batch}; the gradient differs by {apart:.0e} of its norm; {busy['plain']:.0%} → {busy['fast']:.0%} of "
+        f"the speed of a large matrix product ({peak / 1e9:.0f} GFLOP/s)"
+    )
+
+
+def _with_torch_layers(lite0: Backbone) -> Backbone:
+    import timm
+
+    plain = copy.deepcopy(lite0)
+    plain.net = timm.create_model("tf_efficientnet_lite0", num_classes=0)
+    plain.load_state_dict(lite0.state_dict())
+    return _in_layout(plain, torch.channels_last)
 
 
 def _measure(name: str, size: int, repeats: int) -> dict[str, float]:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ftt.backbones.base import Backbone, images_to_tensor
+from ftt.backbones.fast_layers import use_fast_layers
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.data.fetch import verified
 from ftt.data.inputs import Kind
@@ -47,6 +48,7 @@ class Lite0(Backbone):
         net: Any = timm.create_model("tf_efficientnet_lite0", pretrained=False, num_classes=0)
         net.load_state_dict({to_timm(key): value for key, value in read_weights().items() if "_fc." not in key})
         self.net = net.to(memory_format=torch.channels_last)
+        use_fast_layers(self.net)
         self.num_features = 1280
         self.weights_id = f"lite0@{SHA256[:16]}"
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from ftt.backbones.base import Backbone, images_to_tensor
+from ftt.backbones.fast_layers import use_fast_layers
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.backbones.weights import content_id
 from ftt.data.inputs import Inputs, Kind
@@ -40,6 +41,7 @@ class Timm(Backbone):
         with torch_seeded(0, "timm", member):
             self.net: Any = self._create(member)
         self.net = self.net.to(memory_format=torch.channels_last)
+        use_fast_layers(self.net)
         self.num_features = int(self.net.num_features)
         self.mean, self.std = self.net.pretrained_cfg["mean"], self.net.pretrained_cfg["std"]
         self.weights_id = content_id(f"{self.family}:{member}", self.net)

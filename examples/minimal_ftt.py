@@ -2,9 +2,9 @@
 
     python examples/minimal_ftt.py
 
-Only the data set comes from the library. There are two noises: labels are wrong in 20 % of the rows (core noise), and the
-shortcut, a zero or one below the digit, always agrees with the label (spurious noise 0). Plain training learns the shortcut
-and destroys the core features; freezing half of the features as principal components preserves them.
+Only the data set comes from the library. There are two noises: labels are wrong in 20 % of the rows (core noise), and
+the shortcut, a zero or one below the digit, always agrees with the label (spurious noise 0). Plain training learns the
+shortcut and destroys the core features; freezing half of the features as principal components preserves them.
 """
 
 from __future__ import annotations

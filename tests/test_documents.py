@@ -234,6 +234,13 @@ def anchors(document: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def test_contributing_lists_the_rooms_in_the_order_of_the_import_contract() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [name.removeprefix("ftt.") for layer in contracts[0]["layers"] for name in layer.split(" | ")]
+    rooms = re.findall(r"^\| (`.*?`) \|", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE)
+    assert [name.strip("`") for row in rooms for name in row.split(", ")] == layers
+
+
 @pytest.mark.slow
 def test_the_one_file_example_shows_the_claim() -> None:
     done = subprocess.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 
@@ -72,3 +73,23 @@ def unknown(kind: str, name: object, known: Iterable[str], *, hint: str | None =
         allowed=", ".join(known) or "nothing yet",
         hint=steps or None,
     )
+
+
+def as_ftt_error(error: BaseException) -> FttError:
+    """An error of the system in words: what could not be done, and to which file.
+
+    Examples
+    --------
+    >>> print(as_ftt_error(PermissionError(13, "Permission denied", "/home/x")))
+    the file or folder cannot be used: permission denied
+      given:   /home/x
+    """
+    if isinstance(error, FttError):
+        return error
+    if isinstance(error, OSError):
+        reason = (error.strerror or str(error)).lower()
+        hint = "free some space, or set FTT_HOME and FTT_CACHE to another disk" if error.errno == errno.ENOSPC else None
+        return FttError(f"the file or folder cannot be used: {reason}", given=error.filename, hint=hint)
+    if isinstance(error, MemoryError):
+        return FttError("out of memory", given=str(error) or None, hint="fewer rows, smaller images or a smaller batch")
+    return FttError(f"a value cannot be processed ({type(error).__name__})", given=str(error)[:200])

@@ -134,7 +134,7 @@ def test_the_guide_leads_from_a_folder_to_a_probed_model_in_three_commands(
 ) -> None:
     """With a small network and short training instead of the default ones, since only the calls are in question."""
     section = GUIDE[GUIDE.index("### From a folder and a list") :]
-    code, commands, printed = re.findall(r"```(?:python|text)?\n(.*?)```", section, flags=re.DOTALL)[:3]
+    code, commands, printed = re.findall(r"```(?:python|console|text)\n(.*?)```", section, flags=re.DOTALL)[:3]
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "guide.md", "exec"), {})
     show, *runs = [shlex.split(line)[1:] for line in commands.splitlines()]

@@ -98,7 +98,7 @@ def test_parameters_of_freezer_and_method_hold_for_every_p() -> None:
     ("text", "words"),
     [
         ({"base": {**BASE, "core_nois": 0.2}}, "did you mean 'core_noise'"),
-        ({"base": BASE, "grid": {"train.epoch": [1]}}, "did you mean 'epochs'"),
+        ({"base": BASE, "grid": {"train.epoch": [1]}}, "did you mean 'train.epochs'"),
         ({"base": {**BASE, "method": "group-dro", "groups": "attribute"}}, "--probe.groups or --method.groups"),
         ({"base": {**BASE, "recipe": "fft"}}, "did you mean 'ftt'"),
         ({"base": {**BASE, "dataset": "digit"}}, "did you mean 'digits'"),

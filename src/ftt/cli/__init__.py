@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+from typing import NoReturn
 
 import typer
 
 from ftt.cli import data, demo, doctor, ls, reproduce, results, run, status, sweep, theory
 from ftt.cli.common import EXTRA
-from ftt.errors import FttError
+from ftt.errors import FttError, as_ftt_error
+from ftt.stopping import Stopped
 from ftt.version import __version__
 
 app = typer.Typer(
@@ -47,13 +51,39 @@ app.command()(results.results)
 app.command()(doctor.doctor)
 
 
+INTERRUPTED = 130
+RESUME = "the same command resumes where it stopped"
+
+
 def main() -> None:
     """Entry point: a problem the user can solve ends with exit code 2 and without a traceback."""
     try:
-        app()
-    except FttError as error:
-        sys.stderr.write(f"error: {error}\n")
-        raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        sys.stderr.write("stopped; the same command goes on from the last checkpoint\n")
-        raise SystemExit(130) from None
+        # What a command returns is nothing; an exit code comes back where a command asked for one.
+        code = app(standalone_mode=False)
+    except Stopped as stopped:
+        _end(f"stopped at {stopped.where}; {RESUME}", stopped.code)
+    except (KeyboardInterrupt, typer.Abort):
+        _end(f"stopped; {RESUME}", INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read our output has gone; Python would complain about it again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(1) from None
+    except (FttError, OSError, MemoryError, OverflowError, UnicodeError, RecursionError) as error:
+        _end(f"error: {as_ftt_error(error)}", 2)
+    except Exception as error:
+        if not hasattr(error, "format_message"):
+            raise
+        # A call that does not parse: unknown command, missing argument, number out of range.
+        _end(f"error: {error.format_message()}\n  next:    ftt --help, or ftt COMMAND --help", 2)
+    if code == INTERRUPTED:
+        # Typer turns Ctrl-C into this exit code.
+        _end(f"stopped; {RESUME}", INTERRUPTED)
+    raise SystemExit(code or 0)
+
+
+def _end(message: str, code: int) -> NoReturn:
+    """A last line for the user, and the exit code."""
+    with contextlib.suppress(OSError):
+        encoding = sys.stderr.encoding or "utf-8"
+        sys.stderr.write(message.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+    raise SystemExit(code) from None

@@ -25,6 +25,7 @@ from ftt.params import Json
 from ftt.progress import shown_on
 from ftt.result import Result
 from ftt.spec import Run, Spec
+from ftt.stopping import Stopped
 from ftt.store import Home
 
 T = TypeVar("T")
@@ -109,7 +110,12 @@ def main() -> None:
 
     with threads.limited_to(int(os.environ["OMP_NUM_THREADS"])), shown_on(wire):
         while True:
-            wire.send(carry_out(json.loads(orders.get())))
+            order_given = json.loads(orders.get())
+            try:
+                wire.send(carry_out(order_given))
+            except (Stopped, KeyboardInterrupt):
+                # The driver ends its workers with SIGTERM; a training has saved its checkpoint by now.
+                os._exit(128 + signal.SIGTERM)
 
 
 def _listen(orders: queue.Queue[str]) -> None:

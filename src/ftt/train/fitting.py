@@ -29,6 +29,9 @@ from ftt.train.model import Block, FreezeThenTrain, Trained
 from ftt.train.network import TwoBranch, build
 from ftt.train.services import NO_SERVICES, Services
 
+LAYERS = 2
+"""Raised when layers compute with other rounding: a training may then not be resumed from an older checkpoint."""
+
 
 def fit(
     data: GroupedData,
@@ -125,6 +128,7 @@ class Job:
             self.split.inputs.fingerprint(),
             digest(self.split.y.tolist(), self.split.a.tolist(), self.task.n_classes),
             self.initial.weights_id,
+            LAYERS,
             recipe.identity(),
             self.training.identity(),
             self.seed,

@@ -16,9 +16,10 @@ from torch import Tensor, nn
 from ftt.arrays import IntArray
 from ftt.errors import FttError
 from ftt.methods.base import Batch, Method, Outputs, Stage, State, Task
-from ftt.progress import track
+from ftt.progress import say, track
 from ftt.rng import torch_seeded
 from ftt.spec import Training
+from ftt.stopping import Stopped, deferred
 from ftt.train.batches import Batches, Loaded, Share
 from ftt.train.checkpoint import CheckpointFile, Position, Snapshot, optimizer_tensors, restore_optimizer
 from ftt.train.network import TwoBranch
@@ -101,6 +102,8 @@ class Trainer:
         stages = self.method.stages(self._epochs())
         snapshot = self.checkpoint.load() if self.checkpoint else None
         position = snapshot.position if snapshot else Position()
+        if snapshot is not None:
+            say(f"resuming from a checkpoint: stage {position.stage + 1} of {len(stages)}, step {position.step}")
         rows = snapshot.tensors["rows"].numpy() if snapshot else np.arange(len(self.batches))
         network: TwoBranch
         for number in range(position.stage, len(stages)):
@@ -144,15 +147,18 @@ class Trainer:
         if self.training.steps is not None:
             last = min(last, self.training.steps)
         saved = time.monotonic()
-        for size, loaded in track(self._walk(session, stage), label, last, done=session.position.step):
-            self._step(session, loaded, size)
-            if session.position.step_in_epoch == steps_per_epoch or session.position.step == last:
-                _close_epoch(session)
-                if self.on_epoch is not None and self.fabric.is_global_zero:
-                    self.on_epoch(session.position.log)
-            if time.monotonic() - saved > CHECKPOINT_SECONDS:
-                self._save(session.snapshot())
-                saved = time.monotonic()
+        with deferred() as request:
+            for size, loaded in track(self._walk(session, stage), label, last, done=session.position.step):
+                self._step(session, loaded, size)
+                if session.position.step_in_epoch == steps_per_epoch or session.position.step == last:
+                    _close_epoch(session)
+                    if self.on_epoch is not None and self.fabric.is_global_zero:
+                        self.on_epoch(session.position.log)
+                if request.signum is not None or time.monotonic() - saved > CHECKPOINT_SECONDS:
+                    self._save(session.snapshot())
+                    saved = time.monotonic()
+                if request.signum is not None:
+                    raise Stopped(f"{label}, step {session.position.step} of {last}", request.signum)
 
     def _walk(self, session: Session, stage: Stage) -> Iterator[tuple[int, Loaded]]:
         """Every step still to be done, from the session's position on, with its size over all processes."""

@@ -123,7 +123,7 @@ def _fit(problems: Problems, tol: float, max_iter: int, given: Spectrum | None) 
         del table, centred
         gradient[pending] = _judge(problems, pending, weights[pending], mean)
     coef, intercept = _uncentre(weights, mean)
-    return Fits(coef, intercept, gradient, gradient <= tol)
+    return Fits(coef, intercept, gradient, gradient <= tol, max_iter - left)
 
 
 def _solve(

@@ -11,7 +11,7 @@ with its tolerance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,16 +33,19 @@ class Fits:
         The largest entry of the gradient of the mean objective at the solution, evaluated in float64.
     converged : array (J,)
         Whether `gradient` reached the tolerance.
+    iterations : array (J,)
+        Iterations of the solver.
     """
 
     coef: FloatArray
     intercept: FloatArray
     gradient: FloatArray
     converged: BoolArray
+    iterations: IntArray
 
     def __getitem__(self, part: slice) -> Fits:
         """The solutions of some of the problems."""
-        return Fits(self.coef[part], self.intercept[part], self.gradient[part], self.converged[part])
+        return Fits(*(getattr(self, field.name)[part] for field in fields(self)))
 
 
 @dataclass(frozen=True)

@@ -38,13 +38,14 @@ class Draw:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one seed came to: held-out scores by C, the choice, averaged weights, and whether all its fits converged."""
+    """The result of one seed: held-out scores by C, the chosen C, averaged weights, and how its fits converged."""
 
     held_out: dict[float, float]
     C: float
     coef: FloatArray
     intercept: FloatArray
     converged: bool
+    iterations: int
 
 
 def probe_together(
@@ -77,16 +78,44 @@ def probe_together(
             last.coef.mean(axis=0),
             last.intercept.mean(axis=0),
             bool(first.converged.all() and last.converged.all()),
+            int(max(first.iterations.max(), last.iterations.max())),
         )
         for scores, C, first, last in zip(worst, chosen, choosing, final, strict=True)
     ]
 
 
-def draw_rows(y: IntArray, groups: IntArray, repeats: int, averages: int, seed: int | None) -> Draw:
-    """Halves, then samples, from one generator."""
+def draw_rows(
+    y: IntArray, groups: IntArray, repeats: int, averages: int, seed: int, classes: npt.ArrayLike | None = None
+) -> Draw:
+    """Halves, then samples, from one generator; each half that is fitted and each sample holds every class.
+
+    Parameters
+    ----------
+    y, groups : (n,) arrays
+        Codes from 0 on.
+    classes : (K,) array, optional
+        Names of the codes of y, for messages.
+    """
     rng = np.random.default_rng(seed)
-    halves = [_split_in_halves(y, groups, rng) for _ in range(repeats)]
-    return Draw(halves, [balanced(groups, rng) for _ in range(averages)])
+    counts = np.bincount(y)
+
+    def draw(share: int) -> IntArray:
+        """A balanced sample of which the first part holds every class; drawn again while it does not (tiny data)."""
+        for _ in range(100):
+            sample = balanced(groups, rng)
+            if np.bincount(y[sample[: len(sample) // share]], minlength=len(counts)).all():
+                return sample
+        names = np.arange(len(counts)) if classes is None else np.asarray(classes)
+        raise FttError(
+            f"no {'balanced sample' if share == 1 else 'half of a balanced sample'} contains every class",
+            given=f"{counts.min()} rows of class {str(names[counts.argmin()])!r}, {len(y)} rows in all",
+            allowed="several rows of every class for every attribute value",
+            hint="provide more probing data, or merge rare classes",
+        )
+
+    samples = [draw(2) for _ in range(repeats)]
+    halves = [(sample[: len(sample) // 2], sample[len(sample) // 2 :]) for sample in samples]
+    return Draw(halves, [draw(1) for _ in range(averages)])
 
 
 def balanced(groups: IntArray, rng: np.random.Generator) -> IntArray:
@@ -135,18 +164,3 @@ def _best(held_out: dict[float, float]) -> float:
 def _by_draw(fits: Fits, count: int) -> list[Fits]:
     each = len(fits.coef) // count
     return [fits[number * each : (number + 1) * each] for number in range(count)]
-
-
-def _split_in_halves(y: IntArray, groups: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """A balanced sample in two halves; drawn again while the first half lacks a class (tiny data only)."""
-    for _ in range(100):
-        sample = balanced(groups, rng)
-        first, second = sample[: len(sample) // 2], sample[len(sample) // 2 :]
-        if len(np.unique(y[first])) == len(np.unique(y)):
-            return first, second
-    raise FttError(
-        "half of a balanced sample never holds all classes",
-        given=f"{len(y)} rows, class counts {np.bincount(y).tolist()}, group counts {np.bincount(groups).tolist()}",
-        allowed="several rows of every class for every attribute value",
-        hint="give more probing data",
-    )

@@ -56,20 +56,20 @@ def fit_one_by_one(
     problems = check_problems(X, y, rows, C, n_classes)
     J, d, plain = len(problems.rows), problems.X.shape[1], penalty == "l2" and class_weight is None
     coef, intercept = np.zeros((J, problems.outputs, d)), np.zeros((J, problems.outputs))
-    gradient, converged = np.full(J, np.nan), np.zeros(J, dtype=bool)
+    gradient, converged, iterations = np.full(J, np.nan), np.zeros(J, dtype=bool), np.zeros(J, dtype=np.int64)
     for j, subset in enumerate(problems.rows):
         model = _estimator(float(problems.C[j]), problems.n_classes, tol, max_iter, penalty, class_weight)
         with warnings.catch_warnings():
             # The caller learns of it from `converged`, with the number of the problem.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(problems.X[subset], problems.y[subset])
-        coef[j], intercept[j] = model.coef_, model.intercept_
+        coef[j], intercept[j], iterations[j] = model.coef_, model.intercept_, np.max(model.n_iter_)
         if plain:
             gradient[j] = mean_gradient(problems, j, coef[j], intercept[j])
             converged[j] = gradient[j] <= tol
         else:
-            converged[j] = np.max(model.n_iter_) < max_iter
-    return Fits(coef, intercept, gradient, converged)
+            converged[j] = iterations[j] < max_iter
+    return Fits(coef, intercept, gradient, converged, iterations)
 
 
 def _estimator(C: float, n_classes: int, tol: float, max_iter: int, penalty: Penalty, class_weight: ClassWeight) -> Any:

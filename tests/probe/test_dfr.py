@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from ftt.errors import FttError
-from ftt.probe import dfr, protocol
+from ftt.probe import dfr, protocol, solving
 from ftt.probe.dfr import DFRProbe
 from ftt.probe.logistic import Fits, fit_many
 from ftt.probe.protocol import balanced
@@ -49,7 +49,7 @@ class Spy:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[tuple[list[Ints], list[float]]] = []
-        monkeypatch.setattr(dfr, "fit_many", self)
+        monkeypatch.setattr(solving, "fit_many", self)
 
     def __call__(self, X: Any, y: Any, rows: list[Ints], C: list[float], **options: Any) -> Fits:
         self.calls.append((rows, C))
@@ -77,13 +77,13 @@ def test_wide_grid_is_the_papers_and_goes_on_downwards() -> None:
 
 def test_half_that_judges_is_never_in_the_fit_it_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     spy, seen = Spy(monkeypatch), list[list[tuple[Ints, Ints]]]()
-    judge = protocol.held_out_worst
+    judge = protocol.judge
 
-    def watch(X: Any, y: Any, groups: Any, fits: Any, halves: Any, grid: Any) -> dict[float, float]:
+    def watch(X: Any, y: Any, groups: Any, fits: Any, halves: Any, choice: Any) -> protocol.Judged:
         seen.append(halves)
-        return judge(X, y, groups, fits, halves, grid)
+        return judge(X, y, groups, fits, halves, choice)
 
-    monkeypatch.setattr(protocol, "held_out_worst", watch)
+    monkeypatch.setattr(protocol, "judge", watch)
     X, y, a = planted()
     DFRProbe(grid=GRID).fit(X, y, attribute=a)
     for repeat, (first, second) in enumerate(seen[0]):
@@ -267,7 +267,7 @@ def test_random_state_means_what_it_means_in_scikit_learn() -> None:
 
 def test_iterations_end_at_max_iter_with_a_warning() -> None:
     X, y, a = planted()
-    with pytest.warns(dfr.NotConvergedWarning, match="did not converge"):
+    with pytest.warns(solving.NotConvergedWarning, match="did not converge"):
         stopped = DFRProbe(grid=GRID, max_iter=2, tol=1e-9).fit(X, y, attribute=a)
     assert not stopped.converged_
     assert stopped.n_iter_ == 2

@@ -1,4 +1,4 @@
-"""The probing protocol on arrays, for several seeds at once: draws first, then two rounds of fits, each in one call.
+"""The probing protocol on arrays, for several seeds at once: draws first, then rounds of fits, each in one call.
 
 What is drawn depends on the labels and groups only, never on a fit, so the draws of all seeds can be made beforehand
 and the fits of all seeds solved together. A seed draws the same rows alone and among others.
@@ -6,18 +6,25 @@ and the fits of all seeds solved together. A seed draws the same rows alone and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import logsumexp
 
 from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError
+from ftt.probe.blocks import Ratios, variants
 from ftt.probe.problems import Fits
+
+CRITERIA = ("worst-group", "log-loss")
 
 Solve = Callable[[list[IntArray], list[float]], Fits]
 """From the rows and the C of every problem to the fits."""
+
+Prepare = Callable[[Ratios], tuple[FloatArray, Solve]]
+"""From the ratios of the blocks to the features scaled by them, and the solver on these."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +34,7 @@ class Draw:
     Attributes
     ----------
     halves : list of (fitted, held out)
-        Balanced samples cut in two, to choose C with.
+        Balanced samples cut in two, to choose ratios and C with.
     samples : list of arrays
         Balanced samples, whose fits are averaged.
     """
@@ -37,10 +44,29 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The result of one seed: held-out scores by C, the chosen C, averaged weights, and how its fits converged."""
+class Choice:
+    """What there is to choose from: values of C, of the ratio of each of several blocks, and by which criterion."""
 
-    held_out: dict[float, float]
+    grid: Sequence[float]
+    blocks: int = 1
+    values: Sequence[float] = (1.0,)
+    criterion: str = "worst-group"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Means over the held-out halves, by C: worst-group accuracy, and the criterion (larger is better)."""
+
+    worst: dict[float, float]
+    score: dict[float, float]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one seed: what was judged, the choice, averaged weights, and how its fits converged."""
+
+    judged: dict[Ratios, Judged]
+    ratios: Ratios
     C: float
     coef: FloatArray
     intercept: FloatArray
@@ -49,39 +75,72 @@ class Outcome:
 
 
 def probe_together(
-    X: FloatArray, y: IntArray, groups: IntArray, draws: Sequence[Draw], grid: Sequence[float], solve: Solve
+    y: IntArray, groups: IntArray, draws: Sequence[Draw], choice: Choice, prepare: Prepare
 ) -> list[Outcome]:
-    """Choose C and average, for every draw; all fits of a round are handed to `solve` together.
+    """Choose ratios and C, then average, for every draw; fits that share their ratios are solved together.
 
     Parameters
     ----------
-    X : (n, d) array
     y, groups : (n,) arrays
         Codes from 0 on.
     draws : sequence of Draw
         One per seed.
-    grid : sequence of float
-        Values of C. Every one is fitted on the same halves, so that they are compared on the same data.
+    choice : Choice
+        Every value is fitted on the same halves, so that they are compared on the same data.
     """
-    firsts = [first for draw in draws for first, _ in draw.halves for _ in grid]
-    choosing = _by_draw(solve(firsts, list(grid) * (len(firsts) // len(grid))), len(draws))
-    worst = [held_out_worst(X, y, groups, fits, draw.halves, grid) for fits, draw in zip(choosing, draws, strict=True)]
-    chosen = [_best(scores) for scores in worst]
-    samples = [rows for draw in draws for rows in draw.samples]
-    final = _by_draw(
-        solve(samples, [C for C, draw in zip(chosen, draws, strict=True) for _ in draw.samples]), len(draws)
-    )
-    return [
-        Outcome(
-            scores,
-            C,
-            last.coef.mean(axis=0),
-            last.intercept.mean(axis=0),
-            bool(first.converged.all() and last.converged.all()),
-            int(max(first.iterations.max(), last.iterations.max())),
+    judged: list[dict[Ratios, Judged]] = [{} for _ in draws]
+    fitted: list[list[Fits]] = [[] for _ in draws]
+    # One block has no ratio to another.
+    steps = (None, *range(choice.blocks)) if choice.blocks > 1 else (None,)
+    for block in steps:
+        for ratios, seeds in _proposed(judged, choice, block).items():
+            X, solve = prepare(ratios)
+            firsts = [first for seed in seeds for first, _ in draws[seed].halves for _ in choice.grid]
+            fits = solve(firsts, list(choice.grid) * (len(firsts) // len(choice.grid)))
+            for seed, own in zip(seeds, _by_draw(fits, len(seeds)), strict=True):
+                judged[seed][ratios] = judge(X, y, groups, own, draws[seed].halves, choice)
+                fitted[seed].append(own)
+    chosen = [_best(found) for found in judged]
+    for ratios in dict.fromkeys(ratios for ratios, _ in chosen):
+        seeds = [seed for seed, pair in enumerate(chosen) if pair[0] == ratios]
+        _, solve = prepare(ratios)
+        fits = solve(
+            [rows for seed in seeds for rows in draws[seed].samples],
+            [chosen[seed][1] for seed in seeds for _ in draws[seed].samples],
         )
-        for scores, C, first, last in zip(worst, chosen, choosing, final, strict=True)
-    ]
+        for seed, own in zip(seeds, _by_draw(fits, len(seeds)), strict=True):
+            fitted[seed].append(own)
+    return [_outcome(found, pair, fits) for found, pair, fits in zip(judged, chosen, fitted, strict=True)]
+
+
+def _proposed(judged: Sequence[dict[Ratios, Judged]], choice: Choice, block: int | None) -> dict[Ratios, list[int]]:
+    """The ratios to be judged next, and the seeds for which they are: equal ones at first, then those of one block."""
+    wanted: dict[Ratios, list[int]] = {}
+    for seed, found in enumerate(judged):
+        equal: Iterable[Ratios] = [(1.0,) * choice.blocks]
+        for ratios in dict.fromkeys(equal if block is None else variants(_best(found)[0], block, choice.values)):
+            if ratios not in found:
+                wanted.setdefault(ratios, []).append(seed)
+    return wanted
+
+
+def _best(judged: dict[Ratios, Judged]) -> tuple[Ratios, float]:
+    """The ratios and the C of the best score; ties keep the ratios judged first and then the larger C."""
+    ratios = max(judged, key=lambda key: max(judged[key].score.values()))
+    score = judged[ratios].score
+    return ratios, max(C for C in score if score[C] == max(score.values()))
+
+
+def _outcome(judged: dict[Ratios, Judged], chosen: tuple[Ratios, float], fits: list[Fits]) -> Outcome:
+    """The choice with the weights of the last fits averaged."""
+    return Outcome(
+        judged,
+        *chosen,
+        fits[-1].coef.mean(axis=0),
+        fits[-1].intercept.mean(axis=0),
+        all(bool(some.converged.all()) for some in fits),
+        max(int(some.iterations.max()) for some in fits),
+    )
 
 
 def draw_rows(
@@ -127,38 +186,54 @@ def balanced(groups: IntArray, rng: np.random.Generator) -> IntArray:
     return rng.permutation(np.concatenate(picked))
 
 
-def held_out_worst(
+def judge(
     X: FloatArray,
     y: IntArray,
     groups: IntArray,
     fits: Fits,
     halves: list[tuple[IntArray, IntArray]],
-    grid: Sequence[float],
-) -> dict[float, float]:
-    """Mean worst-group accuracy on the halves that the fits did not see, by C."""
-    right = _right(X, y, fits)
-    worst = np.empty((len(halves), len(grid)))
+    choice: Choice,
+) -> Judged:
+    """Mean scores on the halves that the fits did not see, by C.
+
+    Worst-group accuracy, or the negative log-loss averaged within each group and then over groups.
+    """
+    scores = _scores(X, fits)
+    width = len(choice.grid)
+    worst, score = np.empty((len(halves), width)), np.empty((len(halves), width))
     for repeat, (_, held_out) in enumerate(halves):
-        own = right[held_out, repeat * len(grid) : (repeat + 1) * len(grid)]
-        judged = groups[held_out]
-        worst[repeat] = np.min([own[judged == group].mean(axis=0) for group in np.unique(judged)], axis=0)
-    return dict(zip(grid, worst.mean(axis=0).tolist(), strict=True))
+        own = scores[held_out, repeat * width : (repeat + 1) * width]
+        rows = [groups[held_out] == group for group in np.unique(groups[held_out])]
+        right = _predicted(own) == y[held_out, None]
+        worst[repeat] = np.min([right[row].mean(axis=0) for row in rows], axis=0)
+        if choice.criterion == "log-loss":
+            losses = _losses(own.astype(np.float64), y[held_out])
+            score[repeat] = -np.mean([losses[row].mean(axis=0) for row in rows], axis=0)
+    means = dict(zip(choice.grid, worst.mean(axis=0).tolist(), strict=True))
+    if choice.criterion == "worst-group":
+        return Judged(means, means)
+    return Judged(means, dict(zip(choice.grid, score.mean(axis=0).tolist(), strict=True)))
 
 
-def _right(X: FloatArray, y: IntArray, fits: Fits) -> npt.NDArray[np.bool_]:
-    """Which rows each fit gets right, (n, J), in the precision of the features."""
+def _scores(X: FloatArray, fits: Fits) -> FloatArray:
+    """Scores of every row by each fit, (n, J, K'), in the precision of the features."""
     J, K, d = fits.coef.shape
-    scores = X @ np.ascontiguousarray(fits.coef.reshape(J * K, d).T, dtype=X.dtype)
+    scores: FloatArray = X @ np.ascontiguousarray(fits.coef.reshape(J * K, d).T, dtype=X.dtype)
     scores += fits.intercept.reshape(J * K).astype(X.dtype)
-    predicted = scores > 0 if K == 1 else scores.reshape(-1, J, K).argmax(axis=2)
-    right: npt.NDArray[np.bool_] = predicted == y[:, None]
-    return right
+    return scores.reshape(-1, J, K)
 
 
-def _best(held_out: dict[float, float]) -> float:
-    """The C of the best score; ties keep the larger."""
-    best = max(held_out.values())
-    return max(C for C, score in held_out.items() if score == best)
+def _predicted(scores: FloatArray) -> npt.NDArray[np.intp]:
+    """Classes of (n, J, K') scores."""
+    return (scores[:, :, 0] > 0).astype(np.intp) if scores.shape[2] == 1 else scores.argmax(axis=2)
+
+
+def _losses(scores: FloatArray, y: IntArray) -> FloatArray:
+    """Negative log-likelihoods of (n, J, K') scores, (n, J)."""
+    if scores.shape[2] == 1:
+        return np.logaddexp(0, np.where(y[:, None] == 1, -scores[:, :, 0], scores[:, :, 0]))
+    losses: FloatArray = logsumexp(scores, axis=2) - np.take_along_axis(scores, y[:, None, None], axis=2)[:, :, 0]
+    return losses
 
 
 def _by_draw(fits: Fits, count: int) -> list[Fits]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -15,6 +16,7 @@ from sklearn.model_selection import GridSearchCV
 from ftt.errors import FttError
 from ftt.probe import DFRProbe, fit_together, solving
 from ftt.probe.blocks import RATIOS, block_members, spreads
+from ftt.probe.judging import CRITERIA, balanced_loss
 from ftt.probe.logistic import Fits, fit_many
 from ftt.probe.protocol import draw_rows
 
@@ -52,7 +54,7 @@ def test_weights_are_those_of_scikit_learn_on_scaled_columns(classes: int) -> No
     np.testing.assert_allclose(probe.intercept_, intercept, atol=1e-5)
 
 
-@pytest.mark.parametrize("criterion", ["worst-group", "log-loss"])
+@pytest.mark.parametrize("criterion", CRITERIA)
 def test_a_block_of_noise_is_suppressed_and_the_probe_the_better_for_it(criterion: str) -> None:
     X, y, a = two_blocks()
     test_X, test_y, _ = two_blocks(2000, seed=1)
@@ -140,6 +142,27 @@ def test_log_loss_is_the_mean_over_groups_of_scikit_learns() -> None:
         losses.append(np.mean([log_loss(y[own], model.predict_proba(X[own])) for own in rows]))
     assert probe.held_out_["score"].tolist() == pytest.approx([-np.mean(losses)], rel=1e-5)
     assert 0 < probe.worst_by_C_[0.1] < 1
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_calibrated_log_loss_is_the_minimum_over_temperatures(classes: int) -> None:
+    rng = np.random.default_rng(0)
+    y, weights = rng.integers(0, classes, 80), rng.dirichlet(np.ones(80))
+    logits = rng.standard_normal((80, 5, classes)) + 2 * np.eye(classes)[y][:, None]
+    logits *= np.array([0.01, 0.3, 1.0, 5.0, 40.0])[:, None]
+    found = balanced_loss(logits, y, weights, True)
+    for j in range(5):
+        at = minimize_scalar(lambda t, j=j: balanced_loss(np.exp(t) * logits[:, [j]], y, weights, False)[0])
+        assert found[j] == pytest.approx(at.fun, rel=1e-6)
+    scaled = balanced_loss(7 * logits, y, weights, True)
+    np.testing.assert_allclose(scaled, found, rtol=1e-6)
+
+
+def test_scores_that_are_always_right_or_always_wrong_have_a_finite_loss() -> None:
+    y, weights = np.arange(10) % 2, np.full(10, 0.1)
+    right = np.eye(2)[y][:, None]
+    assert balanced_loss(right, y, weights, True)[0] == pytest.approx(0, abs=1e-6)
+    assert balanced_loss(1 - right, y, weights, True)[0] == pytest.approx(np.log(2), abs=1e-3)
 
 
 def test_without_blocks_nothing_is_scaled_and_one_ratio_is_tried() -> None:

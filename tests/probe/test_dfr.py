@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from ftt.errors import FttError
 from ftt.probe import dfr, protocol, solving
 from ftt.probe.dfr import DFRProbe
+from ftt.probe.judging import Judged, judge
 from ftt.probe.logistic import Fits, fit_many
 from ftt.probe.protocol import balanced
 
@@ -77,11 +78,10 @@ def test_wide_grid_is_the_papers_and_goes_on_downwards() -> None:
 
 def test_half_that_judges_is_never_in_the_fit_it_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     spy, seen = Spy(monkeypatch), list[list[tuple[Ints, Ints]]]()
-    judge = protocol.judge
 
-    def watch(X: Any, y: Any, groups: Any, fits: Any, halves: Any, choice: Any) -> protocol.Judged:
+    def watch(scores: Any, y: Any, groups: Any, halves: Any, *rest: Any) -> Judged:
         seen.append(halves)
-        return judge(X, y, groups, fits, halves, choice)
+        return judge(scores, y, groups, halves, *rest)
 
     monkeypatch.setattr(protocol, "judge", watch)
     X, y, a = planted()

@@ -13,8 +13,8 @@ another tries every value, the others staying at the best found so far; a change
 blocks that visits nearly all pairs. σ_b is one number per block, found without labels.
 
 When not to use: on few rows, where the best of many noisy held-out scores is chosen more by luck than by merit; there
-the smooth criterion ("log-loss") and more repeats help. And not where a single block is known to be good: each block
-multiplies the cost of choosing by about the number of ratios.
+a smooth criterion ("calibrated-log-loss") and more repeats help. And not where blocks are known to be equally good:
+each block adds nearly as many rounds of fits as there are ratios.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError
 from ftt.probe.blocks import RATIOS, block_members, check_ratios
+from ftt.probe.judging import CRITERIA
 from ftt.probe.parameters import (
     COUNT,
     POSITIVE,
@@ -31,7 +32,7 @@ from ftt.probe.parameters import (
     draw_seed,
     encode_attribute,
 )
-from ftt.probe.protocol import CRITERIA, Choice, Outcome, draw_rows, probe_together
+from ftt.probe.protocol import Choice, Outcome, draw_rows, probe_together
 from ftt.probe.solving import ScaledFeatures
 
 PAPER_GRID = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
@@ -92,9 +93,9 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         gets a penalty of its own, chosen together with C; see `ftt.probe.blocks` for the formula and its limits.
     ratios : sequence of float
         Scales tried for each block relative to the others; only used with `blocks`.
-    criterion : {"worst-group", "log-loss"}
-        What decides on the held-out halves: worst-group accuracy, or the mean over groups of the mean log-loss, which
-        is smooth and so less at the mercy of single rows and wrong labels.
+    criterion : {"worst-group", "log-loss", "calibrated-log-loss"}
+        What decides on the held-out halves: worst-group accuracy (the paper), or the log-loss averaged over groups, as
+        it is or at the best temperature; see `ftt.probe.judging`.
     random_state : int, RandomState, Generator or None
         Randomness of the samples; None draws other samples at every fit.
 

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError
 from ftt.probe.blocks import Ratios, variants
+from ftt.probe.judging import Judged, judge
 from ftt.probe.problems import Fits
-
-CRITERIA = ("worst-group", "log-loss")
 
 Solve = Callable[[list[IntArray], list[float]], Fits]
 """From the rows and the C of every problem to the fits."""
@@ -51,14 +49,6 @@ class Choice:
     blocks: int = 1
     values: Sequence[float] = (1.0,)
     criterion: str = "worst-group"
-
-
-@dataclass(frozen=True)
-class Judged:
-    """Means over the held-out halves, by C: worst-group accuracy, and the criterion (larger is better)."""
-
-    worst: dict[float, float]
-    score: dict[float, float]
 
 
 @dataclass(frozen=True)
@@ -98,7 +88,9 @@ def probe_together(
             firsts = [first for seed in seeds for first, _ in draws[seed].halves for _ in choice.grid]
             fits = solve(firsts, list(choice.grid) * (len(firsts) // len(choice.grid)))
             for seed, own in zip(seeds, _by_draw(fits, len(seeds)), strict=True):
-                judged[seed][ratios] = judge(X, y, groups, own, draws[seed].halves, choice)
+                judged[seed][ratios] = judge(
+                    _scores(X, own), y, groups, draws[seed].halves, choice.grid, choice.criterion
+                )
                 fitted[seed].append(own)
     chosen = [_best(found) for found in judged]
     for ratios in dict.fromkeys(ratios for ratios, _ in chosen):
@@ -186,54 +178,12 @@ def balanced(groups: IntArray, rng: np.random.Generator) -> IntArray:
     return rng.permutation(np.concatenate(picked))
 
 
-def judge(
-    X: FloatArray,
-    y: IntArray,
-    groups: IntArray,
-    fits: Fits,
-    halves: list[tuple[IntArray, IntArray]],
-    choice: Choice,
-) -> Judged:
-    """Mean scores on the halves that the fits did not see, by C.
-
-    Worst-group accuracy, or the negative log-loss averaged within each group and then over groups.
-    """
-    scores = _scores(X, fits)
-    width = len(choice.grid)
-    worst, score = np.empty((len(halves), width)), np.empty((len(halves), width))
-    for repeat, (_, held_out) in enumerate(halves):
-        own = scores[held_out, repeat * width : (repeat + 1) * width]
-        rows = [groups[held_out] == group for group in np.unique(groups[held_out])]
-        right = _predicted(own) == y[held_out, None]
-        worst[repeat] = np.min([right[row].mean(axis=0) for row in rows], axis=0)
-        if choice.criterion == "log-loss":
-            losses = _losses(own.astype(np.float64), y[held_out])
-            score[repeat] = -np.mean([losses[row].mean(axis=0) for row in rows], axis=0)
-    means = dict(zip(choice.grid, worst.mean(axis=0).tolist(), strict=True))
-    if choice.criterion == "worst-group":
-        return Judged(means, means)
-    return Judged(means, dict(zip(choice.grid, score.mean(axis=0).tolist(), strict=True)))
-
-
 def _scores(X: FloatArray, fits: Fits) -> FloatArray:
     """Scores of every row by each fit, (n, J, K'), in the precision of the features."""
     J, K, d = fits.coef.shape
     scores: FloatArray = X @ np.ascontiguousarray(fits.coef.reshape(J * K, d).T, dtype=X.dtype)
     scores += fits.intercept.reshape(J * K).astype(X.dtype)
     return scores.reshape(-1, J, K)
-
-
-def _predicted(scores: FloatArray) -> npt.NDArray[np.intp]:
-    """Classes of (n, J, K') scores."""
-    return (scores[:, :, 0] > 0).astype(np.intp) if scores.shape[2] == 1 else scores.argmax(axis=2)
-
-
-def _losses(scores: FloatArray, y: IntArray) -> FloatArray:
-    """Negative log-likelihoods of (n, J, K') scores, (n, J)."""
-    if scores.shape[2] == 1:
-        return np.logaddexp(0, np.where(y[:, None] == 1, -scores[:, :, 0], scores[:, :, 0]))
-    losses: FloatArray = logsumexp(scores, axis=2) - np.take_along_axis(scores, y[:, None, None], axis=2)[:, :, 0]
-    return losses
 
 
 def _by_draw(fits: Fits, count: int) -> list[Fits]:

@@ -54,7 +54,7 @@ class PCA(Freezer):
     def find(self, moments: Moments) -> Basis:
         if self.variant == "released":
             return _released(moments, moments.dim, self.seed)
-        components, variance, total = principal(moments, moments.dim)
+        components, variance, total = principal(moments)
         return Basis(
             weight=np.ascontiguousarray(components.T, dtype=np.float32),
             mean=moments.mean.astype(np.float32),

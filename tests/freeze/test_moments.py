@@ -166,7 +166,7 @@ def test_a_covariance_of_one_row_is_refused() -> None:
 
 def test_stored_moments_that_do_not_fit_together_are_refused() -> None:
     stored = seen(draw((9, 3), 0.0, 1.0, 0)).to_arrays()
-    with pytest.raises(FttError, match="do not fit"):
+    with pytest.raises(FttError, match="inconsistent shapes"):
         Moments.from_arrays({**stored, "total": np.zeros(2)})
     with pytest.raises(FttError, match="incomplete"):
         Moments.from_arrays({"shift": stored["shift"]})

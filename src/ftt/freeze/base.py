@@ -49,7 +49,7 @@ class Basis:
     Attributes
     ----------
     weight : (m, m) float32
-        One direction a column.
+        One direction per column.
     mean : (m,) float32
         Mean feature.
     variance : (m,) float64
@@ -91,7 +91,7 @@ def moments_of(batches: Iterable[Float32Array], m: int) -> Moments:
 
 
 def spanned(moments: Moments, directions: npt.NDArray[np.float64], mean: npt.NDArray[np.float64]) -> Basis:
-    """The basis of given directions (m, m), one a column, with the variance of φ along each."""
+    """The basis of given directions (m, m), one per column, with the variance of φ along each."""
     covariance = moments.covariance()
     return Basis(
         weight=np.ascontiguousarray(directions, dtype=np.float32),
@@ -105,10 +105,10 @@ def spanned(moments: Moments, directions: npt.NDArray[np.float64], mean: npt.NDA
 class Freezer(Configurable, ABC):
     """The unsupervised stage; p·m of the m features are taken from it and never trained."""
 
-    p: float = param(0.25, help="share of the features that is frozen", low=0, high=1)
+    p: float = param(0.25, help="share of frozen features", low=0, high=1)
 
     def adapt(self, backbone: Backbone, inputs: Inputs, cache: Cache) -> Backbone:
-        """The model whose features are frozen: the initial one, unless a freezer learns without labels first."""
+        """The model whose features are frozen: the initial one, unless the freezer trains it without labels first."""
         return backbone
 
     def basis(self, batches: Iterable[Float32Array], m: int) -> Basis:
@@ -116,13 +116,13 @@ class Freezer(Configurable, ABC):
         return self.basis_of(moments_of(batches, m))
 
     def basis_of(self, moments: Moments) -> Basis:
-        """Fit on what one pass over the features gathered; freezers that look at the same rows share the pass."""
+        """Fit on the moments of the features; freezers that are fitted on the same rows share them."""
         if not np.diagonal(moments.lower_covariance()).any():
             raise FttError(
-                "no feature varies, there is nothing to freeze",
+                "no feature varies, so there is nothing to freeze",
                 given=f"{moments.count} equal rows of {moments.dim} features",
                 allowed="at least one feature that is not constant",
-                hint="look at the inputs, and at the backbone",
+                hint="check the inputs and the backbone",
             )
         return self.find(moments)
 
@@ -131,7 +131,7 @@ class Freezer(Configurable, ABC):
         """All directions, best first, of features with these moments."""
 
     def drawn(self, n: int) -> IntArray | None:
-        """The rows of n that are looked at, in order; all by default."""
+        """Indices of the rows (of n) to fit on, in order; None for all."""
         return None
 
     def frozen_dims(self, m: int) -> int:
@@ -139,7 +139,7 @@ class Freezer(Configurable, ABC):
         return round(self.p * m)
 
     def basis_identity(self) -> dict[str, Json]:
-        """What the basis depends on: everything but p."""
+        """The parameters the basis depends on: all but p."""
         identity = self.identity()
         del identity["p"]
         return identity

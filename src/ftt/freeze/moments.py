@@ -65,7 +65,7 @@ class Moments:
         return self._origin() + self._total / max(self._summed, 1)
 
     def add(self, batch: ArrayLike) -> None:
-        """Take in a batch of rows.
+        """Add a batch of rows.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Moments:
         """
         rows = np.asarray(batch)
         if rows.ndim != 2 or rows.shape[1] != self.dim:
-            raise FttError("a batch has the wrong shape", given=rows.shape, allowed=f"(n, {self.dim})")
+            raise FttError("batch has the wrong shape", given=rows.shape, allowed=f"(n, {self.dim})")
         if not (np.issubdtype(rows.dtype, np.number) and np.isrealobj(rows)) and rows.dtype != np.bool_:
             raise FttError("features must be real numbers", given=rows.dtype, allowed="float32, float64")
         self._make_room(np.float32 if np.can_cast(rows.dtype, np.float32) else np.float64, len(rows))
@@ -93,7 +93,7 @@ class Moments:
     def merge(self, other: Moments) -> Moments:
         """The moments of both together; neither is changed. Exact up to rounding, in any order and grouping."""
         if other.dim != self.dim:
-            raise FttError("moments of different widths do not merge", given=other.dim, allowed=self.dim)
+            raise FttError("moments of different widths cannot be merged", given=other.dim, allowed=self.dim)
         if 0 in (self.count, other.count):
             return Moments.from_arrays((self if self.count else other).to_arrays())
         self._flush()
@@ -119,9 +119,9 @@ class Moments:
         return covariance
 
     def lower_covariance(self) -> Matrix:
-        """The covariance in its lower triangle only, column-major: what LAPACK reads. Above it is noise."""
+        """The covariance in its lower triangle only, column-major: as LAPACK reads it. Ignore the rest."""
         if self.count < 2:
-            raise FttError("a covariance needs at least two rows", given=f"{self.count} rows")
+            raise FttError("a covariance needs at least two rows", given=f"{self.count} rows", allowed="two or more")
         self._flush()
         covariance = self._centred_lower()
         covariance /= self._summed - 1
@@ -149,7 +149,7 @@ class Moments:
         d = len(shift) if shift.ndim == 1 else -1
         if total.shape != (d,) or scatter.shape != (d, d):
             shapes = f"shift {shift.shape}, total {total.shape}, scatter {scatter.shape}"
-            raise FttError("stored moments do not fit together", given=shapes, allowed="(d,), (d,), (d, d)")
+            raise FttError("stored moments have inconsistent shapes", given=shapes, allowed="(d,), (d,), (d, d)")
         moments = cls(d)
         moments._summed = int(arrays["count"])
         moments._shift = shift if moments._summed else None
@@ -171,7 +171,7 @@ class Moments:
         self._waiting = grown
 
     def _flush(self) -> None:
-        """Square the waiting rows and forget them."""
+        """Add the squares of the buffered rows and empty the buffer."""
         if not self._filled:
             return
         rows = self._waiting[: self._filled]
@@ -198,7 +198,7 @@ class Moments:
 
 
 def _check_finite(rows: NDArray[Any], start: int) -> None:
-    # One pass: a sum is finite only if every entry is; if it overflowed, the entries are looked at one by one.
+    # One pass: a sum is finite only if every entry is; if it overflowed, the entries are checked one by one.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(rows.sum()):
             return
@@ -206,8 +206,8 @@ def _check_finite(rows: NDArray[Any], start: int) -> None:
     if not len(bad):
         return
     raise FttError(
-        "features hold NaN or infinity",
+        "features contain NaN or infinity",
         given=f"{len(bad)} rows, the first is row {bad[0]} of the batch",
-        allowed="finite numbers",
-        hint="look at the input of that row, and at the backbone's precision",
+        allowed="finite values",
+        hint="check the input of that row and the precision of the backbone",
     )

@@ -32,12 +32,10 @@ class PCA(Freezer):
     name: ClassVar[str] = "pca"
 
     variant: str = param(
-        "paper", help="the paper's PCA, or the released code's wrong basis", choices=("paper", "released")
+        "paper", help="the paper's PCA, or the wrong basis of the released code", choices=("paper", "released")
     )
-    seed: int = param(0, help="seed of the random layer (released), and of the rows drawn", low=0)
-    rows: int | None = param(
-        None, help="fit on so many rows, drawn without labels; on all by default", low=2, added=True
-    )
+    seed: int = param(0, help="seed of the random layer (variant released) and of the drawn rows", low=0)
+    rows: int | None = param(None, help="number of rows to fit on, drawn at random (default: all)", low=2, added=True)
 
     def basis(self, batches: Iterable[Float32Array], m: int) -> Basis:
         if self.rows is None:

@@ -1,6 +1,6 @@
-"""Logistic regressions one by one through scikit-learn: the oracle of the fast solver, and the road to L1.
+"""Logistic regressions solved one by one with scikit-learn: the reference for the fast solver, and the way to L1.
 
-This is the loop a careful user would write. It knows penalties and class weights the fast solver does not.
+This is the loop a careful user would write. It supports penalties and class weights that the fast solver does not.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def fit_one_by_one(
     -------
     Fits
         Where penalty or weights differ from the plain objective `gradient` is NaN, and `converged` is
-        scikit-learn's own verdict.
+        what scikit-learn reports.
     """
     from sklearn.exceptions import ConvergenceWarning
 
     if penalty not in ("l1", "l2"):
-        raise FttError("there is no such penalty", given=penalty, allowed="l1, l2")
+        raise FttError("invalid penalty", given=repr(penalty), allowed="l1, l2")
     problems = check_problems(X, y, rows, C, n_classes)
     J, d, plain = len(problems.rows), problems.X.shape[1], penalty == "l2" and class_weight is None
     coef, intercept = np.zeros((J, problems.outputs, d)), np.zeros((J, problems.outputs))

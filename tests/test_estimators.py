@@ -210,3 +210,12 @@ def test_skops_stores_every_estimator(branch: str) -> None:
             if hasattr(fitted, name):
                 np.testing.assert_array_equal(getattr(back, name)(X), getattr(fitted, name)(X))
         assert back.get_params() == fitted.get_params()
+
+
+def test_a_stored_classifier_that_names_another_backbone_is_refused() -> None:
+    X, y, _ = small()
+    state = ftt.FTTClassifier(epochs=1).fit(X, y).__getstate__()
+    config = state["model_"]["config.json"].tobytes().replace(b'"identity"', b'"hf:./evil"')
+    state["model_"]["config.json"] = np.frombuffer(config, dtype=np.uint8)
+    with pytest.raises(FttError, match="not a stored FTTClassifier"):
+        ftt.FTTClassifier().__setstate__(state)

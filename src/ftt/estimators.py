@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import warnings
 from dataclasses import replace
@@ -291,6 +292,10 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         super().__setstate__(state)
         if files is None:
             return
+        # A stored estimator may come from anywhere: only the backbones of this class are ever built.
+        backbone = json.loads(files["config.json"].tobytes())["backbone"]
+        if backbone not in BRANCHES.values():
+            raise FttError("not a stored FTTClassifier", given=repr(backbone), allowed=", ".join(BRANCHES.values()))
         with tempfile.TemporaryDirectory() as folder:
             for name, content in files.items():
                 (Path(folder) / Path(name).name).write_bytes(content.tobytes())

@@ -11,6 +11,10 @@ the right confidence, and so for a larger C than the best direction needs; wrong
     min over t > 0 of   mean_g mean_{i in g} −log softmax(t·sᵢ)[yᵢ],
 
 which is smooth and judges only what the scores tell apart. t is one number per fit and half, and is then forgotten.
+
+Neither smooth criterion is better everywhere. On planted data with wrong labels plain log-loss costs up to three points
+of worst-group accuracy and the calibrated one gains; on initial and trained features side by side (Dominoes) both chose
+nearly the same, more steadily over seeds than worst-group accuracy.
 """
 
 from __future__ import annotations

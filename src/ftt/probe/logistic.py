@@ -13,14 +13,14 @@ from contextlib import nullcontext
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ftt.arrays import BoolArray, FloatArray, IntArray
+from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError
 from ftt.probe.lbfgs import Descent, Table, probabilities
 from ftt.probe.precondition import Spectrum, leading_spectrum, worthwhile
 from ftt.probe.problems import Fits, Problems, check_problems
 from ftt.threads import limited_to
 
-__all__ = ["BoolArray", "Fits", "FloatArray", "IntArray", "fit_many", "survey"]
+__all__ = ["Fits", "fit_many", "survey"]
 
 _BUDGET = 256 * 2**20
 """Bytes the arrays of one batch of problems may take; more problems are solved in several batches."""

@@ -194,7 +194,7 @@ def test_attribute_value_with_too_few_rows_is_named() -> None:
 @pytest.mark.parametrize(
     ("options", "change", "words"),
     [
-        ({}, {"y": np.zeros(60, dtype=int)}, "only one class"),
+        ({}, {"y": np.zeros(60, dtype=int)}, "one class only"),
         ({}, {"attribute": np.zeros(5)}, "differ in length"),
         ({"grid": "wid"}, {}, "did you mean 'wide'"),
         ({"grid": ()}, {}, "'grid'"),

@@ -233,7 +233,7 @@ def fit_together(probes: Sequence[DFRProbe], X: Any, y: Any, attribute: Any = No
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise FttError("the probing data has only one class", given=classes.tolist(), allowed="two or more classes")
+        raise FttError("the probing data has one class only", given=classes.tolist(), allowed="two or more classes")
     groups = _encode_groups(attribute, classes, codes, first.groups)
     members = None if first.blocks is None else block_members(first.blocks, X.shape[1])
     solver = {"n_classes": len(classes), "tol": first.tol, "max_iter": first.max_iter}

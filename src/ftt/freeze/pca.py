@@ -63,7 +63,7 @@ class PCA(Freezer):
 
 def _released(moments: Moments, m: int, seed: int) -> Basis:
     """Components of R·φ + c, for R and c as torch initialises a Linear(m, m), used as if they were components of φ."""
-    rng = np.random.default_rng([seed, 0x4E1E])
+    rng = generator(seed, "released layer")
     limit = 1 / np.sqrt(m)
     layer, offset = rng.uniform(-limit, limit, (m, m)), rng.uniform(-limit, limit, m)
     _, vectors = np.linalg.eigh(layer @ moments.covariance() @ layer.T)

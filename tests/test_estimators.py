@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -219,3 +220,16 @@ def test_a_stored_classifier_that_names_another_backbone_is_refused() -> None:
     state["model_"]["config.json"] = np.frombuffer(config, dtype=np.uint8)
     with pytest.raises(FttError, match="not a stored FTTClassifier"):
         ftt.FTTClassifier().__setstate__(state)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_frozen_features_are_computed_in_the_precision_of_the_caller(dtype: Any) -> None:
+    """A mean of a million costs the rounding of the input, not more."""
+    X = (np.random.default_rng(0).standard_normal((500, 8)) * np.arange(1, 9) + 1e6).astype(dtype)
+    oracle = PCA(4, svd_solver="full").fit(X.astype(np.float64))
+    frozen = ftt.PCAFreezer(p=0.5).fit(X)
+    found = frozen.transform(X)
+    assert found.dtype == dtype
+    signs = np.sign((frozen.components_ * oracle.components_).sum(axis=1))
+    wanted = oracle.transform(X.astype(np.float64)) * signs
+    np.testing.assert_allclose(found, wanted, atol=1e-8 if dtype == np.float64 else 1e-5)

@@ -22,7 +22,7 @@ from ftt import registry
 from ftt.arrays import FloatArray, IntArray
 from ftt.data import ArrayInputs, DatasetInfo, GroupedData
 from ftt.errors import FttError, unknown
-from ftt.freeze.base import Freezer, Projection
+from ftt.freeze.base import Freezer
 from ftt.methods.base import Method
 from ftt.probe.dfr import DFRProbe
 from ftt.probe.parameters import (
@@ -56,8 +56,10 @@ class PCAFreezer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Attributes
     ----------
-    projection_ : Projection
-        The frozen map.
+    components_ : (k, d) array
+        Orthonormal directions, the best first.
+    mean_ : (d,) array
+        Mean feature, which is subtracted.
     explained_variance_ratio_ : float
         Share of the variance that the kept directions hold.
 
@@ -88,19 +90,22 @@ class PCAFreezer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 allowed="a freezer that only looks at features, such as 'pca'",
                 hint="use FTTClassifier",
             )
-        self.projection_: Projection = freezer.basis([X], X.shape[1]).first(max(1, freezer.frozen_dims(X.shape[1])))
-        self.explained_variance_ratio_ = self.projection_.explained
+        basis, k = freezer.basis([X], X.shape[1]), max(1, freezer.frozen_dims(X.shape[1]))
+        self.components_, self.mean_ = np.ascontiguousarray(basis.weight[:, :k].T), basis.mean
+        self.explained_variance_ratio_ = basis.explained(k)
         return self
 
     def transform(self, X: Any) -> FloatArray:
         """(n, p·d) frozen features."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return cast(FloatArray, X @ self.projection_.weight + self.projection_.bias)
+        weight, mean = self.components_.T.astype(X.dtype), self.mean_.astype(X.dtype)
+        # Centred first, so that a large mean costs no digits; then what the mean lost in the precision of X.
+        return cast(FloatArray, (X - mean) @ weight + ((mean - self.mean_) @ self.components_.T).astype(X.dtype))
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.projection_.bias)
+        return len(self.components_)
 
 
 class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

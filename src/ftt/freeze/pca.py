@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ftt.arrays import Float32Array, IntArray
+from ftt.arrays import FloatArray, IntArray
 from ftt.freeze.base import Basis, Freezer, spanned
 from ftt.freeze.eigen import principal
 from ftt.freeze.moments import Moments
@@ -37,7 +37,7 @@ class PCA(Freezer):
     seed: int = param(0, help="seed of the random layer (variant released) and of the drawn rows", low=0)
     rows: int | None = param(None, help="number of rows to fit on, drawn at random (default: all)", low=2, added=True)
 
-    def basis(self, batches: Iterable[Float32Array], m: int) -> Basis:
+    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
         if self.rows is None:
             return super().basis(batches, m)
         phi = np.concatenate(list(batches))
@@ -53,12 +53,7 @@ class PCA(Freezer):
         if self.variant == "released":
             return _released(moments, moments.dim, self.seed)
         components, variance, total = principal(moments)
-        return Basis(
-            weight=np.ascontiguousarray(components.T, dtype=np.float32),
-            mean=moments.mean.astype(np.float32),
-            variance=variance,
-            total=total,
-        )
+        return Basis(weight=components.T, mean=moments.mean, variance=variance, total=total)
 
 
 def _released(moments: Moments, m: int, seed: int) -> Basis:

@@ -21,10 +21,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.decomposition import PCA
 
+import ftt
 from benchmarks.features import Features, Source
 from benchmarks.memory import peak
-from ftt.freeze.eigen import principal
-from ftt.freeze.moments import Moments
 
 T = TypeVar("T")
 Array = NDArray[np.float64]
@@ -41,12 +40,9 @@ def rows(quick: bool) -> list[dict[str, object]]:
 
 
 def streamed(X: Features, k: int) -> tuple[Array, Array]:
-    """Ours: batches in, directions and variances out."""
-    moments = Moments(X.shape[1])
-    for start in range(0, len(X), BATCH):
-        moments.add(X[start : start + BATCH])
-    components, variances, _ = principal(moments, k)
-    return components, variances
+    """Ours, as a run calls it: batches in, a basis of all directions out, of which the first k are kept."""
+    basis = ftt.PCA().basis((X[start : start + BATCH] for start in range(0, len(X), BATCH)), X.shape[1])
+    return basis.first(k).weight.T.astype(np.float64), basis.variance[:k]
 
 
 def sklearn_pca(X: Features, k: int, solver: str) -> tuple[Array, Array]:
@@ -72,8 +68,8 @@ def compare(n: int, d: int, k: int) -> list[dict[str, object]]:
     truth = exact(X, k)
     fast, ours = timed(partial(streamed, X, k))
     found = []
-    for solver in ("auto", "covariance_eigh"):
-        slow, theirs = timed(partial(sklearn_pca, X, k, solver))
+    for solver in ("auto", "covariance_eigh", "full"):
+        slow, theirs = timed(partial(sklearn_pca, X, k, solver), runs=1 if solver == "full" else 3)
         found.append((solver, slow, quality(theirs, truth)))
     return [
         {
@@ -95,10 +91,10 @@ def quality(found: tuple[Array, Array], truth: tuple[Array, Array]) -> str:
     return f"min cosine {cosine:.6f}, variances within {100 * error:.2g} %"
 
 
-def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Median CPU seconds of three runs, and the result."""
+def timed(work: Callable[[], T], runs: int = 3) -> tuple[float, T]:
+    """Median CPU seconds of some runs, and the result."""
     seconds = []
-    for _ in range(3):
+    for _ in range(runs):
         before = time.process_time()
         result = work()
         seconds.append(time.process_time() - before)
@@ -145,12 +141,10 @@ def _freeze_file(path: str, k: int) -> None:
     """The measured process: memory before, at the peak, CPU seconds, share of variance kept."""
     before, clock = peak(), time.process_time()
     n, d = np.load(path, mmap_mode="r").shape
-    moments = Moments(d)
-    for start in range(0, n, BATCH):
-        # Opened anew for each batch: pages of a mapping that stays open count as memory of the process.
-        moments.add(np.load(path, mmap_mode="r")[start : start + BATCH])
-    _, variances, total = principal(moments, k)
-    print(before, peak(), time.process_time() - clock, variances.sum() / total)
+    # Opened anew for each batch: pages of a mapping that stays open count as memory of the process.
+    batches = (np.load(path, mmap_mode="r")[start : start + BATCH] for start in range(0, n, BATCH))
+    kept = ftt.PCA().basis(batches, d).first(k).explained
+    print(before, peak(), time.process_time() - clock, kept)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.decomposition import PCA
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -78,7 +79,157 @@ def test_a_clone_fits_to_the_same_weights() -> None:
     np.testing.assert_array_equal(first.probe_.coef_, second.probe_.coef_)
 
 
-def test_an_unknown_branch_is_named() -> None:
-    X, y, *_ = digits()
-    with pytest.raises(FttError, match="branch"):
-        ftt.FTTClassifier(branch="cubic").fit(X, y)
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [
+        (ftt.FTTClassifier(branch="linaer"), "branch"),
+        (ftt.FTTClassifier(p=1.5), "p"),
+        (ftt.FTTClassifier(epochs=0), "epochs"),
+        (ftt.FTTClassifier(batch_size=2.5), "batch_size"),  # type: ignore[arg-type]
+        (ftt.FTTClassifier(lr=float("inf")), "lr"),
+        (ftt.FTTClassifier(weight_decay=-1), "weight_decay"),
+        (ftt.FTTClassifier(method=3), "method"),  # type: ignore[arg-type]
+        (ftt.FTTClassifier(freezer=ftt.JTT()), "freezer"),  # type: ignore[arg-type]
+        (ftt.FTTClassifier(random_state="a"), "random_state"),  # type: ignore[arg-type]
+        (ftt.PCAFreezer(p=0), "p"),
+        (ftt.PCAFreezer(freezer=None), "freezer"),  # type: ignore[arg-type]
+    ],
+)
+def test_an_invalid_parameter_is_named_with_its_value(estimator: Any, name: str) -> None:
+    with pytest.raises(FttError, match=f"parameter '{name}' of {type(estimator).__name__}") as caught:
+        estimator.fit(np.eye(8), np.arange(8) % 2)
+    assert caught.value.given == repr(estimator.get_params()[name])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (ftt.FTTClassifier(method="emr"), "did you mean 'erm'"),
+        (ftt.FTTClassifier(join="later"), "did you mean 'late'"),
+        (ftt.FTTClassifier(p=0.5, freezer=None), "p has no effect without a freezer"),
+        (ftt.PCAFreezer(freezer="contrastive"), "cannot be fitted on features alone"),
+        (ftt.PCAFreezer(freezer=ftt.PCA(p=0)), "p = 0 keeps no features"),
+    ],
+)
+def test_names_and_combinations_that_do_not_exist_are_refused(estimator: Any, words: str) -> None:
+    with pytest.raises(FttError, match=words):
+        estimator.fit(np.eye(8), np.arange(8) % 2)
+
+
+def small(classes: int = 2, n: int = 120) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    y, a = np.arange(n) % classes, np.arange(n) // classes % 2
+    return np.eye(classes, 6)[y] + 0.3 * rng.standard_normal((n, 6)), np.array(["ant", "bee", "cow"])[y], a
+
+
+def test_objects_are_accepted_beside_names_and_survive_clone_and_set_params() -> None:
+    X, y, a = small()
+    by_name = ftt.FTTClassifier(p=0.5, method="jtt", epochs=1).fit(X, y, attribute=a)
+    by_object = ftt.FTTClassifier(freezer=ftt.PCA(p=0.5), method=ftt.JTT(), epochs=1)
+    for same in (by_object, clone(by_object), ftt.FTTClassifier(**by_object.get_params())):
+        np.testing.assert_array_equal(same.fit(X, y, attribute=a).probe_.coef_, by_name.probe_.coef_)
+    other = clone(by_object).set_params(method=ftt.JTT(upweight=2), p=0.0).fit(X, y, attribute=a)
+    assert other.model_.recipe == ftt.Recipe(None, ftt.JTT(upweight=2))
+    assert by_object.method == ftt.JTT()
+
+
+def test_without_freezer_and_method_the_features_are_the_embeddings() -> None:
+    X, y, _ = small()
+    classifier = ftt.FTTClassifier(freezer=None, method=None).fit(X, y)
+    np.testing.assert_allclose(classifier.transform(X), X / classifier.scale_)
+
+
+def test_random_state_none_differs_and_numpy_integers_are_integers() -> None:
+    X, y, _ = small()
+
+    def coef(state: Any) -> Any:
+        return ftt.FTTClassifier(epochs=np.int64(1), random_state=state).fit(X, y).probe_.coef_  # type: ignore[arg-type]
+
+    assert (coef(None) != coef(None)).any()
+    np.testing.assert_array_equal(coef(np.int32(3)), coef(3))
+    np.testing.assert_array_equal(coef(np.random.RandomState(3)), coef(np.random.RandomState(3)))
+
+
+@pytest.mark.parametrize("attribute", [np.zeros((120, 2)), 3, [None] * 120, [1, 2]])
+def test_an_unusable_attribute_is_refused(attribute: Any) -> None:
+    X, y, _ = small()
+    with pytest.raises(FttError, match="attribute"):
+        ftt.FTTClassifier(epochs=1).fit(X, y, attribute=attribute)
+
+
+@pytest.mark.parametrize("kept", [("ant", "cow"), ("bee", "cow")])
+def test_probing_on_fewer_classes_keeps_every_column(kept: tuple[str, str]) -> None:
+    X, y, a = small(3)
+    classifier = ftt.FTTClassifier(epochs=1).fit(X, y, attribute=a)
+    rows = np.isin(y, kept)
+    with pytest.warns(UserWarning, match="will never be predicted"):
+        classifier.probe(X[rows], y[rows], attribute=a[rows])
+    probabilities, scores = classifier.predict_proba(X), classifier.decision_function(X)
+    assert classifier.classes_.tolist() == ["ant", "bee", "cow"]
+    assert probabilities.shape == scores.shape == (120, 3)
+    assert (probabilities[:, ~np.isin(classifier.classes_, kept)] == 0).all()
+    for columns in (probabilities, scores):
+        np.testing.assert_array_equal(classifier.classes_[columns.argmax(axis=1)], classifier.predict(X))
+
+
+def test_a_class_unknown_to_the_fit_is_named() -> None:
+    X, y, _ = small()
+    with pytest.raises(FttError, match="no class called 'dog'"):
+        ftt.FTTClassifier(epochs=1).fit(X, y).probe(X, np.where(y == "bee", "dog", y))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_data_frames_go_in_and_out_without_warnings(library: str) -> None:
+    frames = pytest.importorskip(library)
+    X, y, a = small()
+    frame = frames.DataFrame({f"x{i}": X[:, i] for i in range(6)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        classifier = ftt.FTTClassifier(p=0.5, epochs=1).set_output(transform=library)
+        classifier.fit(frame, frames.Series(y), attribute=frames.Series(a)).probe(frame, y, attribute=a)
+        features: Any = classifier.transform(frame)
+        frozen = ftt.PCAFreezer(0.5).fit(frame).transform(frame)
+        assert classifier.predict(frame).shape == classifier.predict_proba(frame)[:, 0].shape == (120,)
+    assert list(features.columns) == ["frozen0", "frozen1", "frozen2", "trained0", "trained1", "trained2"]
+    assert isinstance(frozen, np.ndarray)
+    assert ftt.PCAFreezer(0.5).fit(frame).get_feature_names_out().tolist() == [f"pcafreezer{i}" for i in range(3)]
+    with pytest.raises(ValueError, match="feature names"):
+        classifier.predict(frame[["x1", "x0", "x2", "x3", "x4", "x5"]])
+
+
+@pytest.mark.parametrize("branch", ["linear", "mlp"])
+def test_skops_stores_every_estimator(branch: str) -> None:
+    sio = pytest.importorskip("skops.io")
+    X, y, a = small()
+    classifier = ftt.FTTClassifier(branch=branch, method=ftt.JTT(upweight=3), epochs=1).fit(X, y, attribute=a)
+    for fitted in (classifier, ftt.PCAFreezer(0.5).fit(X), ftt.DFRProbe().fit(X, y, attribute=a)):
+        stored = sio.dumps(fitted)
+        unknown = sio.get_untrusted_types(data=stored)
+        assert all(name.startswith("ftt.") for name in unknown)
+        back = sio.loads(stored, trusted=unknown)
+        for name in ("transform", "predict_proba"):
+            if hasattr(fitted, name):
+                np.testing.assert_array_equal(getattr(back, name)(X), getattr(fitted, name)(X))
+        assert back.get_params() == fitted.get_params()
+
+
+def test_a_stored_classifier_that_names_another_backbone_is_refused() -> None:
+    X, y, _ = small()
+    state = ftt.FTTClassifier(epochs=1).fit(X, y).__getstate__()
+    config = state["model_"]["config.json"].tobytes().replace(b'"identity"', b'"hf:./evil"')
+    state["model_"]["config.json"] = np.frombuffer(config, dtype=np.uint8)
+    with pytest.raises(FttError, match="not a stored FTTClassifier"):
+        ftt.FTTClassifier().__setstate__(state)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_frozen_features_are_computed_in_the_precision_of_the_caller(dtype: Any) -> None:
+    """A mean of a million costs the rounding of the input, not more."""
+    X = (np.random.default_rng(0).standard_normal((500, 8)) * np.arange(1, 9) + 1e6).astype(dtype)
+    oracle = PCA(4, svd_solver="full").fit(X.astype(np.float64))
+    frozen = ftt.PCAFreezer(p=0.5).fit(X)
+    found = frozen.transform(X)
+    assert found.dtype == dtype
+    signs = np.sign((frozen.components_ * oracle.components_).sum(axis=1))
+    wanted = oracle.transform(X.astype(np.float64)) * signs
+    np.testing.assert_allclose(found, wanted, atol=1e-8 if dtype == np.float64 else 1e-5)

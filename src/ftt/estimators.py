@@ -1,24 +1,44 @@
-"""The scikit-learn front door: embeddings in, a fitted classifier out."""
+"""Estimators with scikit-learn's interface: embeddings in, frozen features or a fitted classifier out."""
 
 from __future__ import annotations
 
+import json
+import tempfile
+import warnings
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 import torch
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, Real, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import nn
 
 from ftt import registry
+from ftt.arrays import FloatArray, IntArray
 from ftt.data import ArrayInputs, DatasetInfo, GroupedData
 from ftt.errors import FttError, unknown
-from ftt.freeze.base import Projection
+from ftt.freeze.base import Freezer
+from ftt.methods.base import Method
 from ftt.probe.dfr import DFRProbe
+from ftt.probe.parameters import (
+    COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    RANDOM_STATE,
+    RandomState,
+    check_parameters,
+    draw_seed,
+    encode_attribute,
+)
 from ftt.recipe import Recipe
+from ftt.settings import setting
 from ftt.spec import Training
-from ftt.train import fit
+from ftt.train import FreezeThenTrain, fit
 from ftt.train.export import FeatureModule
 
 __all__ = ["DFRProbe", "FTTClassifier", "PCAFreezer"]
@@ -26,34 +46,68 @@ __all__ = ["DFRProbe", "FTTClassifier", "PCAFreezer"]
 BRANCHES = {"linear": "identity", "mlp": "mlp"}
 
 
-class PCAFreezer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class PCAFreezer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The freeze stage as a transformer: p·d principal components, centred, not whitened.
 
     Parameters
     ----------
-    p : float
-        Share of the dimensions that is kept, 0 < p <= 1.
-    freezer : str
-        A name of `ftt ls freezers` that needs no images.
+    p : float, optional
+        Share of the dimensions that is kept, 0 < p <= 1; by default that of the freezer, 0.25.
+    freezer : str or Freezer
+        A name of `ftt ls freezers`, or an object such as ``ftt.PCA(rows=1000)``.
+
+    Attributes
+    ----------
+    components_ : (k, d) array
+        Orthonormal directions, the best first.
+    mean_ : (d,) array
+        Mean feature, which is subtracted.
+    explained_variance_ratio_ : float
+        Share of the variance that the kept directions hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).standard_normal((50, 8))
+    >>> PCAFreezer(p=0.5).fit_transform(X).shape
+    (50, 4)
     """
 
-    def __init__(self, p: float = 0.25, freezer: str = "pca") -> None:
+    def __init__(self, p: float | None = None, freezer: str | Freezer = "pca") -> None:
         self.p = p
         self.freezer = freezer
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the directions; `y` is never looked at."""
+        """Find the directions; `y` is ignored."""
+        check_parameters(self, {"p": [Interval(Real, 0, 1, closed="right"), None], "freezer": [str, Freezer]})
         X = validate_data(self, X, dtype=[np.float64, np.float32], ensure_min_samples=2)
-        freezer = registry.FREEZERS.build({"name": self.freezer, "p": self.p})
-        self.projection_: Projection = freezer.basis([X], X.shape[1]).first(max(1, freezer.frozen_dims(X.shape[1])))
-        self.explained_variance_ratio_ = self.projection_.explained
+        freezer = _freezer(self.freezer, self.p)
+        assert freezer is not None
+        if freezer.p == 0:
+            raise FttError("p = 0 keeps no features", given=repr(self.freezer), allowed="0 < p <= 1")
+        if type(freezer).adapt is not Freezer.adapt:
+            raise FttError(
+                f"the freezer {freezer.name!r} trains a backbone, so it cannot be fitted on features alone",
+                given=repr(self.freezer),
+                allowed="a freezer that only looks at features, such as 'pca'",
+                hint="use FTTClassifier",
+            )
+        basis, k = freezer.basis([X], X.shape[1]), max(1, freezer.frozen_dims(X.shape[1]))
+        self.components_, self.mean_ = np.ascontiguousarray(basis.weight[:, :k].T), basis.mean
+        self.explained_variance_ratio_ = basis.explained(k)
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[np.floating[Any]]:
+    def transform(self, X: Any) -> FloatArray:
         """(n, p·d) frozen features."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return cast("npt.NDArray[np.floating[Any]]", X @ self.projection_.weight + self.projection_.bias)
+        weight, mean = self.components_.T.astype(X.dtype), self.mean_.astype(X.dtype)
+        # Centred first, so that a large mean costs no digits; then what the mean lost in the precision of X.
+        return cast(FloatArray, (X - mean) @ weight + ((mean - self.mean_) @ self.components_.T).astype(X.dtype))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
 
 
 class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -64,21 +118,25 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     Parameters
     ----------
-    p : float
-        Share of frozen features, 0..1.
-    freezer, method : str
-        Names of `ftt ls freezers` and `ftt ls methods`.
+    p : float, optional
+        Share of frozen features, 0 <= p <= 1; by default that of the freezer, 0.25.
+    freezer : str, Freezer or None
+        A name of `ftt ls freezers`, or an object such as ``ftt.PCA(rows=1000)``; None freezes nothing.
+    method : str, Method or None
+        A name of `ftt ls methods`, or an object such as ``ftt.JTT(upweight=5)``; None trains nothing.
     branch : {"linear", "mlp"}
-        What is trained beside the frozen features.
+        The part that is trained beside the frozen features.
     join : {"joint", "late"}
-        Where frozen and trained features meet.
+        Where frozen and trained features meet: in training, or only at probing.
     epochs, batch_size, lr, weight_decay
         Training of the branch, by SGD with momentum 0.9.
-    random_state : int or None
-        Seed.
+    random_state : int, RandomState, Generator or None
+        Randomness of training and probing; None gives different results at every fit.
 
     Attributes
     ----------
+    classes_ : (K,) array
+        Labels seen in `fit`.
     model_ : FreezeThenTrain
         The fitted features.
     probe_ : DFRProbe
@@ -96,19 +154,31 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     __metadata_request__fit: ClassVar = {"attribute": True}
     __metadata_request__probe: ClassVar = {"attribute": True}
+    _constraints: ClassVar[dict[str, list[Any]]] = {
+        "p": [Interval(Real, 0, 1, closed="both"), None],
+        "freezer": [str, Freezer, None],
+        "method": [str, Method, None],
+        "branch": [StrOptions(set(BRANCHES))],
+        "join": [str],
+        "epochs": [COUNT],
+        "batch_size": [COUNT],
+        "lr": [POSITIVE],
+        "weight_decay": [NOT_NEGATIVE],
+        "random_state": RANDOM_STATE,
+    }
 
     def __init__(
         self,
-        p: float = 0.25,
-        freezer: str = "pca",
-        method: str = "erm",
+        p: float | None = None,
+        freezer: str | Freezer | None = "pca",
+        method: str | Method | None = "erm",
         branch: str = "linear",
         join: str = "joint",
         epochs: int = 20,
         batch_size: int = 128,
         lr: float = 0.01,
         weight_decay: float = 1e-3,
-        random_state: int | None = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.p = p
         self.freezer = freezer
@@ -133,70 +203,156 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         attribute : (n,) array, optional
             Groups, for the methods that use them and for the first probe.
         """
+        check_parameters(self, self._constraints)
+        recipe = Recipe(_freezer(self.freezer, self.p), _method(self.method), self.join)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise FttError(
-                "classifier cannot be fitted on one class", given=self.classes_.tolist(), allowed="two or more"
+                "classifier cannot be fitted on one class", given=self.classes_.tolist(), allowed="two or more classes"
             )
-        if self.branch not in BRANCHES:
-            raise unknown("branch", self.branch, BRANCHES)
         # Features of any scale train alike: one common scale is taken out, directions are left as they are.
         self.scale_ = float(np.sqrt(X.var(axis=0, dtype=np.float64).mean())) or 1.0
-        data = self._data(X, codes, attribute)
-        recipe = Recipe(
-            registry.FREEZERS.build({"name": self.freezer, "p": self.p}),
-            registry.METHODS.build({"name": self.method}),
-            self.join,
+        training = Training(
+            epochs=int(self.epochs),
+            batch_size=int(self.batch_size),
+            lr=float(self.lr),
+            weight_decay=float(self.weight_decay),
         )
-        training = Training(epochs=self.epochs, batch_size=self.batch_size, lr=self.lr, weight_decay=self.weight_decay)
-        self.model_ = fit(data, recipe, BRANCHES[self.branch], training=training, seed=self._seed())
-        # Double precision costs little at this size and makes a row's features independent of its neighbours.
-        self.features_ = FeatureModule(self.model_).double()
-        return self.probe(X, y, attribute)
-
-    def probe(self, X: Any, y: Any, attribute: Any = None) -> Self:
-        """Retrain the last layer on data of the target environment; the features stay as they are."""
-        check_is_fitted(self, "model_")
-        phi = self.transform(X)
-        y = np.asarray(y)
-        missing = set(np.unique(y)) - set(self.classes_)
-        if missing:
-            raise unknown("class", sorted(missing)[0], [str(c) for c in self.classes_])
-        self.probe_ = DFRProbe(random_state=self._seed()).fit(phi, y, attribute=attribute)
+        seed = draw_seed(self.random_state)
+        data = self._data(X, codes, attribute)
+        self.model_ = fit(data, recipe, BRANCHES[self.branch], training=training, seed=seed)
+        self._export()
+        self._fit_probe(X, y, attribute, seed)
         return self
 
-    def transform(self, X: Any) -> npt.NDArray[np.floating[Any]]:
+    def probe(self, X: Any, y: Any, attribute: Any = None) -> Self:
+        """Retrain the last layer on data of the target environment; the features stay as they are.
+
+        Parameters
+        ----------
+        X : (n, d) array
+            Embeddings.
+        y : (n,) array
+            Observed labels. Classes that do not occur keep their column in `predict_proba`, with probability 0.
+        attribute : (n,) array, optional
+            Groups to balance.
+        """
+        check_is_fitted(self, "model_")
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
+        given = set(np.unique(y).tolist())
+        if new := sorted(given - set(self.classes_.tolist())):
+            raise unknown("class", new[0], map(str, self.classes_))
+        if absent := sorted(set(self.classes_.tolist()) - given):
+            warnings.warn(f"the probing data has no rows of {absent}; they will never be predicted", stacklevel=2)
+        self._fit_probe(X, y, attribute, draw_seed(self.random_state))
+        return self
+
+    def transform(self, X: Any) -> FloatArray:
         """(n, d) frozen and trained features."""
         check_is_fitted(self, "model_")
-        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        with torch.inference_mode():
-            phi = self.features_(torch.from_numpy(np.asarray(X / self.scale_, dtype=np.float64)))
-        return cast("npt.NDArray[np.floating[Any]]", phi.numpy().astype(X.dtype))
+        return self._features(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
+        """Names of the columns of `transform`: ``frozen0``, …, ``trained0``, …"""
+        check_is_fitted(self, "model_")
+        blocks = zip(self.features_.sources, self.features_.maps, strict=True)
+        names = [f"{source}{i}" for source, layer in blocks for i in range(cast(nn.Linear, layer).out_features)]
+        return np.array(names, dtype=np.object_)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """(n,) predicted labels."""
+        phi = self._checked(X)
+        return self.probe_.predict(phi)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """(n, K) probabilities, in the order of `classes_`."""
+        phi = self._checked(X)
+        return self._every_class(self.probe_.predict_proba(phi), 0.0)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """(n,) scores of the second class for two classes, (n, K) otherwise."""
+        phi = self._checked(X)
+        scores = self.probe_.decision_function(phi)
+        if scores.ndim == 1 and len(self.classes_) > 2:
+            scores = np.stack([np.zeros_like(scores), scores], axis=1)
+        # As in scikit-learn's cross-validation: a class the probe has not seen scores lowest.
+        return scores if scores.ndim == 1 else self._every_class(scores, float(np.finfo(scores.dtype).min))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Arrays and plain values only, so that skops (and whatever else reads no torch objects) can store a fit."""
+        state = dict(super().__getstate__())
+        if "model_" in state:
+            del state["features_"]
+            with tempfile.TemporaryDirectory() as folder:
+                self.model_.save(folder)
+                state["model_"] = {
+                    path.name: np.frombuffer(path.read_bytes(), dtype=np.uint8) for path in Path(folder).iterdir()
+                }
+            state["log"] = self.model_.log
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        files, log = state.pop("model_", None), state.pop("log", None)
+        super().__setstate__(state)
+        if files is None:
+            return
+        # A stored estimator may come from anywhere: only the backbones of this class are ever built.
+        backbone = json.loads(files["config.json"].tobytes())["backbone"]
+        if backbone not in BRANCHES.values():
+            raise FttError("not a stored FTTClassifier", given=repr(backbone), allowed=", ".join(BRANCHES.values()))
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in files.items():
+                (Path(folder) / Path(name).name).write_bytes(content.tobytes())
+            like = ArrayInputs(np.zeros((1, self.n_features_in_), dtype=np.float32), "features")
+            self.model_ = FreezeThenTrain.load(folder, like)
+        self.model_.log = log
+        self._export()
+
+    def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "probe_")
-        return self.probe_.predict(self.transform(X))
+        return self._features(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.floating[Any]]:
-        """(n, K) probabilities."""
-        check_is_fitted(self, "probe_")
-        return self.probe_.predict_proba(self.transform(X))
+    def _features(self, X: FloatArray) -> FloatArray:
+        with torch.inference_mode():
+            phi = self.features_(torch.from_numpy(np.asarray(X / self.scale_, dtype=np.float64)))
+        return cast(FloatArray, phi.numpy().astype(X.dtype))
 
-    def decision_function(self, X: Any) -> npt.NDArray[np.floating[Any]]:
-        """(n,) or (n, K) scores."""
-        check_is_fitted(self, "probe_")
-        return self.probe_.decision_function(self.transform(X))
+    def _export(self) -> None:
+        # Double precision costs little at this size and makes a row's features independent of its neighbours.
+        self.features_ = FeatureModule(self.model_).double()
 
-    def _seed(self) -> int:
-        return 0 if self.random_state is None else int(self.random_state)
+    def _fit_probe(self, X: FloatArray, y: npt.NDArray[Any], attribute: Any, seed: int) -> None:
+        self.probe_ = DFRProbe(random_state=seed).fit(self._features(X), y, attribute=attribute)
 
-    def _data(self, X: npt.NDArray[np.floating[Any]], codes: npt.NDArray[np.int64], attribute: Any) -> GroupedData:
-        names, groups = np.unique(np.zeros(len(X)) if attribute is None else np.asarray(attribute), return_inverse=True)
+    def _every_class(self, columns: FloatArray, absent: float) -> FloatArray:
+        """Columns of the probe's classes as columns of all classes."""
+        if len(self.probe_.classes_) == len(self.classes_):
+            return columns
+        full = np.full((len(columns), len(self.classes_)), absent, dtype=columns.dtype)
+        full[:, np.searchsorted(self.classes_, self.probe_.classes_)] = columns
+        return full
+
+    def _data(self, X: FloatArray, codes: IntArray, attribute: Any) -> GroupedData:
+        names, groups = encode_attribute(attribute, len(X))
         info = DatasetInfo(
             "embeddings", tuple(map(str, self.classes_)), tuple(map(str, names)), "embeddings of the caller"
         )
         inputs = ArrayInputs(np.ascontiguousarray(X / self.scale_, dtype=np.float32), "features")
-        return GroupedData(inputs, codes.astype(np.int64), groups.astype(np.int64), np.full(len(X), "train"), info)
+        return GroupedData(inputs, codes.astype(np.int64), groups, np.full(len(X), "train"), info)
+
+
+def _freezer(chosen: str | Freezer | None, p: float | None) -> Freezer | None:
+    """The freezer of a name or an object; `p`, where given, replaces its own."""
+    if chosen is None:
+        if p is None:
+            return None
+        raise FttError("p has no effect without a freezer", given=f"p={p!r}, freezer=None", allowed="p=None")
+    made = chosen if isinstance(chosen, Freezer) else registry.FREEZERS.build({"name": chosen})
+    return made if p is None else replace(made, p=float(p))
+
+
+def _method(chosen: str | Method | None) -> Method | None:
+    return registry.METHODS.build({"name": chosen}) if isinstance(chosen, str) else chosen

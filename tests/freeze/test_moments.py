@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ftt.errors import FttError
 from ftt.freeze.moments import Moments
+from ftt.freeze.pca import PCA
 
 Array = NDArray[np.float64]
 
@@ -81,10 +82,25 @@ def test_many_blocks_give_the_moments_of_one(monkeypatch: pytest.MonkeyPatch, bl
 
 
 @pytest.mark.parametrize("offset", [0.0, 100.0])
-def test_single_precision_rows_keep_single_precision_accuracy(offset: float) -> None:
+def test_single_precision_rows_are_squared_in_double_precision(offset: float) -> None:
     X = (draw((20_000, 30), 0.0, 1.0, 0) + offset).astype(np.float32)
     wanted = np.cov(X.astype(np.float64), rowvar=False)
-    np.testing.assert_allclose(seen(X).covariance(), wanted, atol=2e-6 * np.abs(wanted).max())
+    np.testing.assert_allclose(seen(X).covariance(), wanted, atol=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("offset", [0.0, 30.0])
+def test_directions_of_tiny_variance_survive_single_precision_features(offset: float) -> None:
+    """Singular values down to 1e-4 of the largest, then a gap: the kept subspace is that of an SVD to 1e-6 rad."""
+    rng = np.random.default_rng(0)
+    scale = np.r_[np.logspace(0, -4, 40), np.full(20, 3e-5)]
+    left, right = (np.linalg.qr(rng.normal(size=(rows, 60)))[0] for rows in (1000, 60))
+    X = (30 * left * scale @ right.T + offset * rng.normal(size=60)).astype(np.float32)
+    wide = X.astype(np.float64) - X.mean(axis=0, dtype=np.float64)
+    wanted = np.linalg.svd(wide, full_matrices=False)[2][:40].T
+    kept = PCA().basis([X], 60).weight[:, :40]
+    assert np.linalg.norm(kept - wanted @ (wanted.T @ kept), 2) < 1e-6
+    single = PCA().basis([X], 60).first(40).weight.astype(np.float64)
+    assert np.linalg.norm(single - wanted @ (wanted.T @ single), 2) < 1e-6
 
 
 def test_rows_of_mixed_precision_are_taken_in_without_loss() -> None:
@@ -166,7 +182,7 @@ def test_a_covariance_of_one_row_is_refused() -> None:
 
 def test_stored_moments_that_do_not_fit_together_are_refused() -> None:
     stored = seen(draw((9, 3), 0.0, 1.0, 0)).to_arrays()
-    with pytest.raises(FttError, match="do not fit"):
+    with pytest.raises(FttError, match="inconsistent shapes"):
         Moments.from_arrays({**stored, "total": np.zeros(2)})
     with pytest.raises(FttError, match="incomplete"):
         Moments.from_arrays({"shift": stored["shift"]})

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from ftt.errors import FttError
-from ftt.probe import dfr, protocol
+from ftt.probe import dfr, protocol, solving
 from ftt.probe.dfr import DFRProbe
+from ftt.probe.judging import Judged, judge
 from ftt.probe.logistic import Fits, fit_many
 from ftt.probe.protocol import balanced
 
@@ -49,7 +50,7 @@ class Spy:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.calls: list[tuple[list[Ints], list[float]]] = []
-        monkeypatch.setattr(dfr, "fit_many", self)
+        monkeypatch.setattr(solving, "fit_many", self)
 
     def __call__(self, X: Any, y: Any, rows: list[Ints], C: list[float], **options: Any) -> Fits:
         self.calls.append((rows, C))
@@ -77,13 +78,12 @@ def test_wide_grid_is_the_papers_and_goes_on_downwards() -> None:
 
 def test_half_that_judges_is_never_in_the_fit_it_judges(monkeypatch: pytest.MonkeyPatch) -> None:
     spy, seen = Spy(monkeypatch), list[list[tuple[Ints, Ints]]]()
-    judge = protocol.held_out_worst
 
-    def watch(X: Any, y: Any, groups: Any, fits: Any, halves: Any, grid: Any) -> dict[float, float]:
+    def watch(scores: Any, y: Any, groups: Any, halves: Any, *rest: Any) -> Judged:
         seen.append(halves)
-        return judge(X, y, groups, fits, halves, grid)
+        return judge(scores, y, groups, halves, *rest)
 
-    monkeypatch.setattr(protocol, "held_out_worst", watch)
+    monkeypatch.setattr(protocol, "judge", watch)
     X, y, a = planted()
     DFRProbe(grid=GRID).fit(X, y, attribute=a)
     for repeat, (first, second) in enumerate(seen[0]):
@@ -197,8 +197,24 @@ def test_attribute_value_with_too_few_rows_is_named() -> None:
         ({}, {"y": np.zeros(60, dtype=int)}, "one class only"),
         ({}, {"attribute": np.zeros(5)}, "differ in length"),
         ({"grid": "wid"}, {}, "did you mean 'wide'"),
-        ({"grid": ()}, {}, "grid of C"),
-        ({"grid": (1.0, -1.0)}, {}, "grid of C"),
+        ({"grid": ()}, {}, "'grid'"),
+        ({"grid": (1.0, -1.0)}, {}, "'grid'"),
+        ({"grid": (1.0, np.inf)}, {}, "'grid'"),
+        ({"grid": (1.0, "C")}, {}, "'grid'"),
+        ({"repeats": 0}, {}, r"'repeats' of DFRProbe\n +given: +0\n +allowed: an int in the range \[1, inf\)"),
+        ({"repeats": 2.5}, {}, "'repeats'"),
+        ({"averages": 0}, {}, "'averages'"),
+        ({"max_iter": 0}, {}, "'max_iter'"),
+        ({"tol": np.inf}, {}, "'tol'"),
+        ({"tol": np.nan}, {}, "'tol'"),
+        ({"scale": "yes"}, {}, "'scale'"),
+        ({"random_state": -1}, {}, "'random_state'"),
+        ({"random_state": "0"}, {}, "'random_state'"),
+        ({}, {"attribute": np.zeros((60, 2))}, r"one-dimensional\n.*shape \(60, 2\)"),
+        ({}, {"attribute": 3}, r"one-dimensional\n +given: +3"),
+        ({}, {"attribute": [None, *range(59)]}, "missing values\n.*row 0"),
+        ({}, {"attribute": [0.0, float("nan"), *range(58)]}, "missing values\n.*row 1"),
+        ({}, {"attribute": np.array([0, "a"] * 30, dtype=object)}, "mixes types\n.*int, str"),
     ],
 )
 def test_wrong_call_is_refused_in_words(options: dict[str, Any], change: dict[str, Any], words: str) -> None:
@@ -209,11 +225,53 @@ def test_wrong_call_is_refused_in_words(options: dict[str, Any], change: dict[st
 
 
 def test_class_that_no_half_can_hold_is_an_error_not_an_endless_loop() -> None:
-    X, _, a = planted(200)
-    y = np.zeros(200, dtype=int)
-    y[:1] = 1
-    with pytest.raises(FttError, match=r"never holds all classes|does not hold every class"):
-        DFRProbe(grid=GRID, repeats=200).fit(X, y, attribute=a)
+    X, a = np.random.default_rng(0).standard_normal((5000, 2)), np.repeat(["common", "rare"], [4990, 10])
+    y = np.array(["cat"] * 4999 + ["ox"])
+    y[0], y[-1] = "ox", "cat"
+    with pytest.raises(FttError, match="contains every class") as caught:
+        DFRProbe(grid=GRID).fit(X, y, attribute=a)
+    assert caught.value.given == "1 rows of class 'ox', 5000 rows in all"
+
+
+def test_sample_that_lacks_a_rare_class_is_drawn_again() -> None:
+    X, a = np.random.default_rng(0).standard_normal((60, 2)), np.repeat([0, 1], [40, 20])
+    y = np.zeros(60, dtype=int)
+    y[:2] = 1
+    for seed in range(5):
+        assert DFRProbe(grid=[1.0], random_state=seed).fit(X, y, attribute=a).converged_
+
+
+def test_small_group_of_label_and_attribute_is_named_by_both_values() -> None:
+    X, y, _ = planted(60)
+    y, a = np.where(y == 1, 9, 5), np.where(np.arange(60) < 30, "ice", "sea")
+    a[y == 9] = "ice"
+    a[np.flatnonzero(y == 9)[0]] = "sea"
+    with pytest.raises(FttError, match="label '9' and attribute value 'sea' has too few rows"):
+        DFRProbe(groups="label-attribute").fit(X, y, attribute=a)
+
+
+def test_random_state_means_what_it_means_in_scikit_learn() -> None:
+    X, y, a = planted(60)
+
+    def coef(random_state: Any) -> Floats:
+        found: Floats = DFRProbe(grid=[1.0], random_state=random_state).fit(X, y, attribute=a).coef_
+        return found
+
+    for one in (coef, lambda s: coef(np.random.RandomState(s)), lambda s: coef(np.random.default_rng(s))):
+        np.testing.assert_array_equal(one(3), one(3))
+    np.testing.assert_array_equal(coef(np.int64(3)), coef(3))
+    shared = np.random.RandomState(0)
+    assert (coef(shared) != coef(shared)).any()
+    assert (coef(None) != coef(None)).any()
+
+
+def test_iterations_end_at_max_iter_with_a_warning() -> None:
+    X, y, a = planted()
+    with pytest.warns(solving.NotConvergedWarning, match="did not converge"):
+        stopped = DFRProbe(grid=GRID, max_iter=2, tol=1e-9).fit(X, y, attribute=a)
+    assert not stopped.converged_
+    assert stopped.n_iter_ == 2
+    assert 2 < DFRProbe(grid=GRID, tol=1e-9).fit(X, y, attribute=a).n_iter_ < 1000
 
 
 def test_l1_over_four_groups_is_dfrs_own_protocol() -> None:

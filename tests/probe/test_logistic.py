@@ -226,29 +226,29 @@ def test_features_that_are_not_finite_are_refused_by_row(solver: object, bad: fl
 
 def test_a_single_class_is_refused_with_the_number_of_the_problem() -> None:
     X, y = draw(50, 4)
-    with pytest.raises(FttError, match="problem 1 does not hold every class"):
+    with pytest.raises(FttError, match="problem 1 does not contain every class"):
         fit(X, y, [np.arange(50), np.flatnonzero(y == 1)], (1.0, 1.0))
 
 
 def test_a_class_that_is_missing_from_a_problem_is_refused() -> None:
     X, y = draw(50, 4, classes=3)
-    with pytest.raises(FttError, match="problem 0 does not hold every class"):
+    with pytest.raises(FttError, match="problem 0 does not contain every class"):
         fit(X, y, [np.flatnonzero(y < 2)], n_classes=3)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"y": np.zeros(49, dtype=int)}, "do not belong together"),
-        ({"X": np.zeros(50)}, "do not belong together"),
+        ({"y": np.zeros(49, dtype=int)}, "incompatible shapes"),
+        ({"X": np.zeros(50)}, "incompatible shapes"),
         ({"y": np.linspace(0, 1, 50)}, "integers"),
         ({"y": np.arange(50) % 2 - 1}, "outside the classes"),
-        ({"rows": [np.arange(51)]}, "not there"),
-        ({"rows": [np.array([], dtype=int)]}, "no usable rows"),
-        ({"rows": [np.ones(50, dtype=bool)]}, "no usable rows"),
-        ({"C": (1.0, 2.0)}, "rows and its C"),
-        ({"C": (0.0,)}, "C is outside"),
-        ({"C": (np.nan,)}, "C is outside"),
+        ({"rows": [np.arange(51)]}, "out of range"),
+        ({"rows": [np.array([], dtype=int)]}, "invalid rows"),
+        ({"rows": [np.ones(50, dtype=bool)]}, "invalid rows"),
+        ({"C": (1.0, 2.0)}, "one entry per problem"),
+        ({"C": (0.0,)}, "C must be positive"),
+        ({"C": (np.nan,)}, "C must be positive"),
         ({"tol": 0.0}, "positive"),
         ({"max_iter": 0}, "positive"),
     ],

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from ftt.errors import FttError
-from ftt.probe import dfr
+from ftt.probe import dfr, solving
 from ftt.probe.dfr import DFRProbe, fit_together
 from ftt.probe.logistic import Fits, fit_many, survey
 
@@ -57,7 +57,7 @@ def test_all_seeds_are_solved_in_two_calls_the_second_at_the_c_of_each(monkeypat
         calls.append(C)
         return fit_many(X, y, rows, C, **options)
 
-    monkeypatch.setattr(dfr, "fit_many", spy)
+    monkeypatch.setattr(solving, "fit_many", spy)
     X, y, a = features(300, 40)
     probes = fit_together([DFRProbe("paper", averages=4, random_state=seed) for seed in range(6)], X, y, a)
     assert [len(C) for C in calls] == [6 * 3 * 7, 6 * 4]

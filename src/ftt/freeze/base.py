@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ftt.arrays import Float32Array, IntArray
+from ftt.arrays import Float32Array, FloatArray, IntArray
 from ftt.backbones.base import Backbone
 from ftt.caching import Cache
 from ftt.data.inputs import Inputs
@@ -48,9 +48,9 @@ class Basis:
 
     Attributes
     ----------
-    weight : (m, m) float32
-        One direction a column.
-    mean : (m,) float32
+    weight : (m, m) float64
+        One direction per column; stored in float32, the precision of a network.
+    mean : (m,) float64
         Mean feature.
     variance : (m,) float64
         Variance of φ along each direction.
@@ -58,20 +58,25 @@ class Basis:
         Total variance of φ.
     """
 
-    weight: Float32Array
-    mean: Float32Array
+    weight: FloatArray
+    mean: FloatArray
     variance: npt.NDArray[np.float64]
     total: float
 
     def first(self, k: int) -> Projection:
-        """The projection on the first k directions."""
-        weight = np.ascontiguousarray(self.weight[:, :k])
-        kept = float(self.variance[:k].sum() / self.total) if self.total > 0 else 0.0
-        return Projection(weight, (-self.mean @ weight).astype(np.float32), kept)
+        """The projection on the first k directions, in single precision."""
+        weight = np.ascontiguousarray(self.weight[:, :k], dtype=np.float32)
+        # The rounded weights, but not rounded sums: a large mean would cost the digits of the features.
+        bias = -self.mean.astype(np.float64) @ weight.astype(np.float64)
+        return Projection(weight, bias.astype(np.float32), self.explained(k))
+
+    def explained(self, k: int) -> float:
+        """Share of the variance of φ along the first k directions."""
+        return float(self.variance[:k].sum() / self.total) if self.total > 0 else 0.0
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         return {
-            "weight": self.weight,
+            "weight": self.weight.astype(np.float32),
             "mean": self.mean,
             "variance": self.variance,
             "total": np.array([self.total], dtype=np.float64),
@@ -82,7 +87,7 @@ class Basis:
         return cls(arrays["weight"], arrays["mean"], arrays["variance"], float(arrays["total"][0]))
 
 
-def moments_of(batches: Iterable[Float32Array], m: int) -> Moments:
+def moments_of(batches: Iterable[FloatArray], m: int) -> Moments:
     """Mean and covariance of all batches."""
     moments = Moments(m)
     for batch in batches:
@@ -91,11 +96,11 @@ def moments_of(batches: Iterable[Float32Array], m: int) -> Moments:
 
 
 def spanned(moments: Moments, directions: npt.NDArray[np.float64], mean: npt.NDArray[np.float64]) -> Basis:
-    """The basis of given directions (m, m), one a column, with the variance of φ along each."""
+    """The basis of given directions (m, m), one per column, with the variance of φ along each."""
     covariance = moments.covariance()
     return Basis(
-        weight=np.ascontiguousarray(directions, dtype=np.float32),
-        mean=mean.astype(np.float32),
+        weight=directions,
+        mean=mean,
         variance=np.einsum("ij,ik,kj->j", directions, covariance, directions, optimize=True),
         total=float(np.trace(covariance)),
     )
@@ -105,24 +110,24 @@ def spanned(moments: Moments, directions: npt.NDArray[np.float64], mean: npt.NDA
 class Freezer(Configurable, ABC):
     """The unsupervised stage; p·m of the m features are taken from it and never trained."""
 
-    p: float = param(0.25, help="share of the features that is frozen", low=0, high=1)
+    p: float = param(0.25, help="share of frozen features", low=0, high=1)
 
     def adapt(self, backbone: Backbone, inputs: Inputs, cache: Cache) -> Backbone:
-        """The model whose features are frozen: the initial one, unless a freezer learns without labels first."""
+        """The model whose features are frozen: the initial one, unless the freezer trains it without labels first."""
         return backbone
 
-    def basis(self, batches: Iterable[Float32Array], m: int) -> Basis:
+    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
         """Fit on the features of the training split, batch by batch."""
         return self.basis_of(moments_of(batches, m))
 
     def basis_of(self, moments: Moments) -> Basis:
-        """Fit on what one pass over the features gathered; freezers that look at the same rows share the pass."""
+        """Fit on the moments of the features; freezers that are fitted on the same rows share them."""
         if not np.diagonal(moments.lower_covariance()).any():
             raise FttError(
-                "no feature varies, there is nothing to freeze",
+                "no feature varies, so there is nothing to freeze",
                 given=f"{moments.count} equal rows of {moments.dim} features",
                 allowed="at least one feature that is not constant",
-                hint="look at the inputs, and at the backbone",
+                hint="check the inputs and the backbone",
             )
         return self.find(moments)
 
@@ -131,7 +136,7 @@ class Freezer(Configurable, ABC):
         """All directions, best first, of features with these moments."""
 
     def drawn(self, n: int) -> IntArray | None:
-        """The rows of n that are looked at, in order; all by default."""
+        """Indices of the rows (of n) to fit on, in order; None for all."""
         return None
 
     def frozen_dims(self, m: int) -> int:
@@ -139,7 +144,7 @@ class Freezer(Configurable, ABC):
         return round(self.p * m)
 
     def basis_identity(self) -> dict[str, Json]:
-        """What the basis depends on: everything but p."""
+        """The parameters the basis depends on: all but p."""
         identity = self.identity()
         del identity["p"]
         return identity

@@ -41,11 +41,11 @@ class Contrastive(Freezer):
     name: ClassVar[str] = "contrastive"
 
     epochs: int = param(20, help="passes over the training inputs", low=1)
-    batch_size: int = param(256, help="images per step; each is seen in two views", low=2)
+    batch_size: int = param(256, help="images per step, each in two views", low=2)
     lr: float = param(1e-3, help="learning rate of Adam", low=0, open_low=True)
-    temperature: float = param(0.5, help="τ of the loss", low=0, open_low=True)
-    head: int = param(64, help="width of the projection head, which is thrown away", low=1)
-    seed: int = param(0, help="seed of order, views and head", low=0)
+    temperature: float = param(0.5, help="temperature τ of the loss", low=0, open_low=True)
+    head: int = param(64, help="width of the projection head (discarded after training)", low=1)
+    seed: int = param(0, help="seed of the order, the views and the head", low=0)
 
     def adapt(self, backbone: Backbone, inputs: Inputs, cache: Cache) -> Backbone:
         key = digest("contrastive", features_key(backbone, inputs), self.basis_identity())

@@ -2,8 +2,8 @@
 
 Rows are gathered into blocks, so that the way they arrive in batches does not show in the result. Each block is
 shifted by one fixed vector near the mean (so that a large offset costs no digits), squared by BLAS `syrk` (half the
-work of a product), and summed in float64. Blocks of float32 rows are squared in float32: a block's rounding is no
-larger than that of the features themselves, and the sum over blocks stays in float64.
+work of a product), and summed, all in float64. Directions with singular values of 1e-4 of the largest have variances of
+1e-8 of the largest, which squares in float32 would lose.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.linalg.blas import dsyrk, ssyrk
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.blas import dsyrk
 
 from ftt.errors import FttError
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-_BLOCK = 2**24
-"""Numbers in one block: large enough for BLAS to run at full speed, 64 MB in float32."""
+_BLOCK = 2**22
+"""Numbers in one block: large enough for BLAS to run at full speed, 32 MB."""
 
 
 class Moments:
@@ -45,7 +45,7 @@ class Moments:
             raise FttError("moments need at least one feature", given=dim, allowed="dim >= 1")
         self.dim = dim
         self._rows = max(1, _BLOCK // dim)
-        self._waiting: NDArray[Any] = np.empty((0, dim), dtype=np.float32)
+        self._waiting: Matrix = np.empty((0, dim))
         self._filled = 0
         self._summed = 0
         self._shift: Vector | None = None
@@ -65,20 +65,20 @@ class Moments:
         return self._origin() + self._total / max(self._summed, 1)
 
     def add(self, batch: ArrayLike) -> None:
-        """Take in a batch of rows.
+        """Add a batch of rows.
 
         Parameters
         ----------
         batch : array (n, d)
-            Of any real type; float32 and below are squared in float32 block by block. Rows with NaN or infinity are
-            refused by number; rows before them in the batch may have been taken in.
+            Of any real type. Rows with NaN or infinity are refused by number; rows before them in the batch may have
+            been added.
         """
         rows = np.asarray(batch)
         if rows.ndim != 2 or rows.shape[1] != self.dim:
-            raise FttError("a batch has the wrong shape", given=rows.shape, allowed=f"(n, {self.dim})")
+            raise FttError("batch has the wrong shape", given=rows.shape, allowed=f"(n, {self.dim})")
         if not (np.issubdtype(rows.dtype, np.number) and np.isrealobj(rows)) and rows.dtype != np.bool_:
             raise FttError("features must be real numbers", given=rows.dtype, allowed="float32, float64")
-        self._make_room(np.float32 if np.can_cast(rows.dtype, np.float32) else np.float64, len(rows))
+        self._make_room(len(rows))
         start = 0
         while start < len(rows):
             taken = rows[start : start + self._rows - self._filled]
@@ -93,7 +93,7 @@ class Moments:
     def merge(self, other: Moments) -> Moments:
         """The moments of both together; neither is changed. Exact up to rounding, in any order and grouping."""
         if other.dim != self.dim:
-            raise FttError("moments of different widths do not merge", given=other.dim, allowed=self.dim)
+            raise FttError("moments of different widths cannot be merged", given=other.dim, allowed=self.dim)
         if 0 in (self.count, other.count):
             return Moments.from_arrays((self if self.count else other).to_arrays())
         self._flush()
@@ -119,9 +119,9 @@ class Moments:
         return covariance
 
     def lower_covariance(self) -> Matrix:
-        """The covariance in its lower triangle only, column-major: what LAPACK reads. Above it is noise."""
+        """The covariance in its lower triangle only, column-major: as LAPACK reads it. Ignore the rest."""
         if self.count < 2:
-            raise FttError("a covariance needs at least two rows", given=f"{self.count} rows")
+            raise FttError("a covariance needs at least two rows", given=f"{self.count} rows", allowed="two or more")
         self._flush()
         covariance = self._centred_lower()
         covariance /= self._summed - 1
@@ -149,7 +149,7 @@ class Moments:
         d = len(shift) if shift.ndim == 1 else -1
         if total.shape != (d,) or scatter.shape != (d, d):
             shapes = f"shift {shift.shape}, total {total.shape}, scatter {scatter.shape}"
-            raise FttError("stored moments do not fit together", given=shapes, allowed="(d,), (d,), (d, d)")
+            raise FttError("stored moments have inconsistent shapes", given=shapes, allowed="(d,), (d,), (d, d)")
         moments = cls(d)
         moments._summed = int(arrays["count"])
         moments._shift = shift if moments._summed else None
@@ -159,36 +159,26 @@ class Moments:
     def _origin(self) -> Vector:
         return np.zeros(self.dim) if self._shift is None else self._shift
 
-    def _make_room(self, dtype: DTypeLike, coming: int) -> None:
-        """A buffer of the right type and at least the size these rows need, up to one block."""
+    def _make_room(self, coming: int) -> None:
+        """A buffer of at least the size these rows need, up to one block."""
         wanted = min(self._rows, self._filled + coming)
-        if self._waiting.dtype != dtype and self._filled and np.can_cast(dtype, self._waiting.dtype):
-            dtype = self._waiting.dtype
-        if len(self._waiting) >= wanted and self._waiting.dtype == dtype:
-            return
-        grown = np.empty((min(self._rows, max(wanted, 2 * len(self._waiting))), self.dim), dtype=dtype)
-        grown[: self._filled] = self._waiting[: self._filled]
-        self._waiting = grown
+        if len(self._waiting) < wanted:
+            grown = np.empty((min(self._rows, max(wanted, 2 * len(self._waiting))), self.dim))
+            grown[: self._filled] = self._waiting[: self._filled]
+            self._waiting = grown
 
     def _flush(self) -> None:
-        """Square the waiting rows and forget them."""
+        """Add the squares of the buffered rows and empty the buffer."""
         if not self._filled:
             return
         rows = self._waiting[: self._filled]
         if self._shift is None:
-            # Rounded to float32, so that both precisions take away the very same vector.
             with np.errstate(over="ignore"):
-                near = rows.mean(axis=0, dtype=np.float64).astype(np.float32).astype(np.float64)
+                near = rows.mean(axis=0)
             self._shift = np.where(np.isfinite(near), near, 0)
-        rows -= self._shift.astype(rows.dtype)
-        self._total += rows.sum(axis=0, dtype=np.float64)
-        squares = ssyrk(1.0, rows.T, lower=1) if rows.dtype == np.float32 else None
-        if squares is not None and np.isfinite(np.diagonal(squares)).all():
-            self._scatter += squares
-        else:
-            # Wide rows, or squares that only float64 can hold.
-            wide = rows.astype(np.float64, copy=False)
-            self._scatter = dsyrk(1.0, wide.T, beta=1.0, c=self._scatter, lower=1, overwrite_c=1)
+        rows -= self._shift
+        self._total += rows.sum(axis=0)
+        self._scatter = dsyrk(1.0, rows.T, beta=1.0, c=self._scatter, lower=1, overwrite_c=1)
         self._summed += self._filled
         self._filled = 0
 
@@ -198,7 +188,7 @@ class Moments:
 
 
 def _check_finite(rows: NDArray[Any], start: int) -> None:
-    # One pass: a sum is finite only if every entry is; if it overflowed, the entries are looked at one by one.
+    # One pass: a sum is finite only if every entry is; if it overflowed, the entries are checked one by one.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(rows.sum()):
             return
@@ -206,8 +196,8 @@ def _check_finite(rows: NDArray[Any], start: int) -> None:
     if not len(bad):
         return
     raise FttError(
-        "features hold NaN or infinity",
+        "features contain NaN or infinity",
         given=f"{len(bad)} rows, the first is row {bad[0]} of the batch",
-        allowed="finite numbers",
-        hint="look at the input of that row, and at the backbone's precision",
+        allowed="finite values",
+        hint="check the input of that row and the precision of the backbone",
     )

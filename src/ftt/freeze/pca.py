@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ftt.arrays import Float32Array, IntArray
+from ftt.arrays import FloatArray, IntArray
 from ftt.freeze.base import Basis, Freezer, spanned
 from ftt.freeze.eigen import principal
 from ftt.freeze.moments import Moments
@@ -32,14 +32,12 @@ class PCA(Freezer):
     name: ClassVar[str] = "pca"
 
     variant: str = param(
-        "paper", help="the paper's PCA, or the released code's wrong basis", choices=("paper", "released")
+        "paper", help="the paper's PCA, or the wrong basis of the released code", choices=("paper", "released")
     )
-    seed: int = param(0, help="seed of the random layer (released), and of the rows drawn", low=0)
-    rows: int | None = param(
-        None, help="fit on so many rows, drawn without labels; on all by default", low=2, added=True
-    )
+    seed: int = param(0, help="seed of the random layer (variant released) and of the drawn rows", low=0)
+    rows: int | None = param(None, help="number of rows to fit on, drawn at random (default: all)", low=2, added=True)
 
-    def basis(self, batches: Iterable[Float32Array], m: int) -> Basis:
+    def basis(self, batches: Iterable[FloatArray], m: int) -> Basis:
         if self.rows is None:
             return super().basis(batches, m)
         phi = np.concatenate(list(batches))
@@ -54,18 +52,13 @@ class PCA(Freezer):
     def find(self, moments: Moments) -> Basis:
         if self.variant == "released":
             return _released(moments, moments.dim, self.seed)
-        components, variance, total = principal(moments, moments.dim)
-        return Basis(
-            weight=np.ascontiguousarray(components.T, dtype=np.float32),
-            mean=moments.mean.astype(np.float32),
-            variance=variance,
-            total=total,
-        )
+        components, variance, total = principal(moments)
+        return Basis(weight=components.T, mean=moments.mean, variance=variance, total=total)
 
 
 def _released(moments: Moments, m: int, seed: int) -> Basis:
     """Components of R·φ + c, for R and c as torch initialises a Linear(m, m), used as if they were components of φ."""
-    rng = np.random.default_rng([seed, 0x4E1E])
+    rng = generator(seed, "released layer")
     limit = 1 / np.sqrt(m)
     layer, offset = rng.uniform(-limit, limit, (m, m)), rng.uniform(-limit, limit, m)
     _, vectors = np.linalg.eigh(layer @ moments.covariance() @ layer.T)

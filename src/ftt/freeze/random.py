@@ -10,6 +10,7 @@ import numpy as np
 from ftt.freeze.base import Basis, Freezer, spanned
 from ftt.freeze.moments import Moments
 from ftt.params import param
+from ftt.rng import generator
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class RandomProjection(Freezer):
 
     def find(self, moments: Moments) -> Basis:
         m = moments.dim
-        gaussian = np.random.default_rng([self.seed, 0x4A4D]).standard_normal((m, m))
+        gaussian = generator(self.seed, "random projection").standard_normal((m, m))
         directions, triangle = np.linalg.qr(gaussian)
         # Signs of the triangle's diagonal make the distribution uniform over all rotations.
         return spanned(moments, directions * np.sign(np.diag(triangle)), moments.mean)

@@ -11,19 +11,19 @@ from torch import Tensor
 from ftt.params import Configurable
 
 State = dict[str, Tensor]
-"""What a method carries from step to step (group weights, …); it is kept in every checkpoint."""
+"""What a method keeps from step to step (such as group weights); part of every checkpoint."""
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the network gives for one batch: `logits` (B, K)."""
+    """Output of the network for one batch: `logits` (B, K)."""
 
     logits: Tensor
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a method may know of one batch: observed labels, attribute, and how far training is.
+    """What a method may use of one batch: observed labels, attribute, and the progress of training.
 
     `y` (B,) and `a` (B,) are int64; `step` counts optimiser steps from 0 and `epoch` passes over the data.
     """
@@ -36,7 +36,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Task:
-    """What a method may know of the data before training: sizes only.
+    """What a method may use of the data before training: sizes only.
 
     `rows` (K, A) counts the training rows by observed label and attribute; without it every group counts as present.
     """
@@ -50,7 +50,7 @@ class Task:
 class Stage:
     """One training from the initial weights; the last stage is the one that is kept.
 
-    `copies_of_errors` more copies of every row that the stage before got wrong are visited in each epoch.
+    Rows that the previous stage got wrong are visited `copies_of_errors` more times in each epoch.
     """
 
     epochs: int
@@ -62,7 +62,7 @@ class Method(Configurable, ABC):
     """One loss. No device, optimiser or logging code belongs here."""
 
     whole_batch: ClassVar[bool] = False
-    """True where the loss is no mean over rows, so that a batch may not be spread over processes."""
+    """Whether the loss is not a mean over rows, so that a batch cannot be split between processes."""
 
     def start(self, task: Task) -> State:
         """The state before the first step; empty by default."""

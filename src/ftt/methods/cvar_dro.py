@@ -29,7 +29,7 @@ class CVaRDRO(Method):
     name: ClassVar[str] = "cvar-dro"
     whole_batch: ClassVar[bool] = True
 
-    alpha: float = param(0.2, help="share of the batch that counts", low=0, high=1, open_low=True)
+    alpha: float = param(0.2, help="share of the batch with the largest losses", low=0, high=1, open_low=True)
 
     def loss(self, outputs: Outputs, batch: Batch, state: State) -> Tensor:
         return cvar(cross_entropy(outputs.logits, batch.y, reduction="none"), self.alpha)

@@ -5,7 +5,7 @@ Vapnik, *The Nature of Statistical Learning Theory*, 1995. Minimises the mean cr
     (1/B) Σ_i −log softmax(logits_i)[y_i].
 
 When not to use: whenever the spurious feature is cleaner than the core one (η_spu < η_core), it learns the shortcut
-and wears the core features away; that is the paper's Theorem 2, and why `freeze` exists.
+and loses the core features; that is the paper's Theorem 2, and why `freeze` exists.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class GroupDRO(Method):
     eta: float = param(0.01, help="step size of the group weights", low=0)
     groups: str = param(
         "attribute",
-        help="what makes a group: the attribute (domains), or label and attribute together",
+        help="definition of groups: the attribute (domains), or label and attribute together",
         choices=("attribute", "label-attribute"),
     )
 

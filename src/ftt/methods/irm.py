@@ -35,10 +35,12 @@ class IRM(Method):
     whole_batch: ClassVar[bool] = True
 
     variant: str = param(
-        "environments", help="DomainBed's schedule, or what the released code ran", choices=("environments", "halves")
+        "environments",
+        help="DomainBed's schedule, or the loss of the released code",
+        choices=("environments", "halves"),
     )
-    penalty: float = param(100.0, help="λ after the warm-up (environments)", low=0)
-    warmup: int = param(500, help="steps with λ = 1 (environments)", low=0)
+    penalty: float = param(100.0, help="penalty weight λ after the warm-up (variant environments)", low=0)
+    warmup: int = param(500, help="steps with λ = 1 (variant environments)", low=0)
 
     def loss(self, outputs: Outputs, batch: Batch, state: State) -> Tensor:
         if self.variant == "halves":

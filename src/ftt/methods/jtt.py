@@ -28,8 +28,8 @@ class JTT(Method):
 
     name: ClassVar[str] = "jtt"
 
-    identify_epochs: int = param(1, help="T: epochs of the first model", low=1)
-    upweight: int = param(20, help="λ: copies added of every row the first model gets wrong", low=1)
+    identify_epochs: int = param(1, help="epochs T of the first model", low=1)
+    upweight: int = param(20, help="extra copies λ of each row that the first model gets wrong", low=1)
 
     def loss(self, outputs: Outputs, batch: Batch, state: State) -> Tensor:
         return cross_entropy(outputs.logits, batch.y)

@@ -9,21 +9,31 @@ made from wrong labels mean nothing.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ftt.arrays import FloatArray, IntArray
-from ftt.errors import FttError, unknown
-from ftt.probe.logistic import Fits, fit_many, survey
-from ftt.probe.protocol import Solve, draw_rows, probe_together
-from ftt.probe.reference import fit_one_by_one
+from ftt.errors import FttError
+from ftt.probe.blocks import RATIOS, block_members, check_ratios
+from ftt.probe.judging import CRITERIA
+from ftt.probe.parameters import (
+    COUNT,
+    POSITIVE,
+    RANDOM_STATE,
+    RandomState,
+    check_parameters,
+    draw_seed,
+    encode_attribute,
+)
+from ftt.probe.protocol import Choice, Outcome, draw_rows, probe_together
+from ftt.probe.solving import ScaledFeatures
 
 PAPER_GRID = (10.0, 5.0, 1.0, 0.5, 0.1, 0.05, 0.01)
 WIDE_GRID = (*PAPER_GRID, 0.005, 0.001, 5e-4, 1e-4)
@@ -38,12 +48,23 @@ GROUPINGS = ("attribute", "label-attribute")
 FEWEST = 4
 """Rows of an attribute value below which halves cannot be fitted and judged."""
 
+CONSTRAINTS: dict[str, list[Any]] = {
+    "grid": [StrOptions(set(GRIDS)), "array-like"],
+    "repeats": [COUNT],
+    "averages": [COUNT],
+    "penalty": [StrOptions(set(PENALTIES))],
+    "groups": [StrOptions(set(GROUPINGS))],
+    "scale": ["boolean"],
+    "tol": [POSITIVE],
+    "max_iter": [COUNT],
+    "blocks": ["array-like", None],
+    "ratios": ["array-like"],
+    "criterion": [StrOptions(set(CRITERIA))],
+    "random_state": RANDOM_STATE,
+}
+
 _BUDGET = 2**28
 """Bytes the weights of one call may take; more seeds are fitted in several calls."""
-
-
-class NotConvergedWarning(UserWarning):
-    """Some logistic regressions stopped before their gradient was small enough."""
 
 
 class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -65,8 +86,18 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Bring every feature to unit variance first, as DFR's own protocol does.
     tol : float
         Largest gradient of a converged fit.
-    random_state : int or None
-        Seed of the samples.
+    max_iter : int
+        Iterations after which a fit that has not converged is stopped.
+    blocks : sequence of int or slice, optional
+        Widths of adjacent blocks of columns, or a slice per block. Blocks are brought to unit mean variance and each
+        gets a penalty of its own, chosen together with C; see `ftt.probe.blocks` for the formula and its limits.
+    ratios : sequence of float
+        Scales tried for each block relative to the others; only used with `blocks`.
+    criterion : {"worst-group", "log-loss", "calibrated-log-loss"}
+        What decides on the held-out halves: worst-group accuracy (the paper), or the log-loss averaged over groups, as
+        it is or at the best temperature; see `ftt.probe.judging`.
+    random_state : int, RandomState, Generator or None
+        Randomness of the samples; None draws other samples at every fit.
 
     Attributes
     ----------
@@ -75,11 +106,18 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     coef_, intercept_ : arrays
         Averaged weights, in scikit-learn's shapes.
     worst_by_C_ : dict of float to float
-        Mean held-out worst-group accuracy.
+        Mean held-out worst-group accuracy, at the chosen ratios.
+    ratios_ : tuple of float
+        The chosen ratio of each block.
+    held_out_ : dict of arrays
+        What was tried, in order: `ratios` (t, B) and `C` (t,), with their mean held-out `score` (t,) by the criterion,
+        larger being better.
     at_edge_ : bool
         Whether C_ is the smallest of the grid, so that a smaller one may be better.
     converged_ : bool
         Whether every fit reached `tol`.
+    n_iter_ : int
+        Iterations of the fit that took most.
 
     Examples
     --------
@@ -102,7 +140,11 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         groups: str = "attribute",
         scale: bool = False,
         tol: float = 1e-4,
-        random_state: int | None = 0,
+        max_iter: int = 1000,
+        blocks: Sequence[int] | Sequence[slice] | None = None,
+        ratios: Sequence[float] = RATIOS,
+        criterion: str = "worst-group",
+        random_state: RandomState = 0,
     ) -> None:
         self.grid = grid
         self.repeats = repeats
@@ -111,6 +153,10 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.groups = groups
         self.scale = scale
         self.tol = tol
+        self.max_iter = max_iter
+        self.blocks = blocks
+        self.ratios = ratios
+        self.criterion = criterion
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, attribute: Any = None) -> Self:
@@ -156,7 +202,8 @@ class DFRProbe(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def fit_together(probes: Sequence[DFRProbe], X: Any, y: Any, attribute: Any = None) -> Sequence[DFRProbe]:
     """Fit probes that differ in `random_state` only, on the same data: each as if alone, in a fraction of the time.
 
-    The fits of all probes that choose C are solved in one call, then the averaged ones of all, each at its own C.
+    The fits of all probes that choose C are solved in one call (one per candidate ratio of blocks), then the averaged
+    ones of all, each at its own C.
 
     Parameters
     ----------
@@ -186,97 +233,94 @@ def fit_together(probes: Sequence[DFRProbe], X: Any, y: Any, attribute: Any = No
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
-        raise FttError("the probing data has one class only", given=classes.tolist(), allowed="two or more")
-    groups = _encode_groups(_grouping(first.groups, attribute, codes), len(y))
-    grid = _check_grid(first.grid)
-    spread = X.std(axis=0) if first.scale else np.ones(X.shape[1], dtype=X.dtype)
-    spread = np.where(spread > 0, spread, 1).astype(X.dtype)
-    X = X / spread if first.scale else X
-    solve = _solver(X, codes, len(classes), first.penalty, first.tol)
-    each = len(grid) * first.repeats * (1 if len(classes) == 2 else len(classes)) * X.shape[1] * 8
+        raise FttError("the probing data has one class only", given=classes.tolist(), allowed="two or more classes")
+    groups = _encode_groups(attribute, classes, codes, first.groups)
+    members = None if first.blocks is None else block_members(first.blocks, X.shape[1])
+    solver = {"n_classes": len(classes), "tol": first.tol, "max_iter": first.max_iter}
+    features = ScaledFeatures(X, codes, members, scale=first.scale, penalty=first.penalty, **solver)
+    count = 1 if members is None else int(members.max()) + 1
+    choice = Choice(_check_grid(first.grid), count, check_ratios(first.ratios), first.criterion)
+    each = len(choice.grid) * first.repeats * (1 if len(classes) == 2 else len(classes)) * X.shape[1] * 8
     at_once = max(1, _BUDGET // each)
     for start in range(0, len(probes), at_once):
         part = probes[start : start + at_once]
-        draws = [draw_rows(codes, groups, probe.repeats, probe.averages, probe.random_state) for probe in part]
-        for probe, outcome in zip(part, probe_together(X, codes, groups, draws, grid, solve), strict=True):
-            probe.classes_, probe.worst_by_C_, probe.C_ = classes, outcome.held_out, outcome.C
-            probe.at_edge_ = bool(len(grid) > 1 and min(grid) == outcome.C)
-            # Weights on scaled features become weights on the features as they came.
-            probe.coef_, probe.intercept_ = outcome.coef / spread, outcome.intercept
-            probe.converged_ = outcome.converged
+        draws = [
+            draw_rows(codes, groups, probe.repeats, probe.averages, draw_seed(probe.random_state), classes=classes)
+            for probe in part
+        ]
+        for probe, outcome in zip(part, probe_together(codes, groups, draws, choice, features.at), strict=True):
+            probe.classes_ = classes
+            _keep(probe, outcome, features.divisors(outcome.ratios), min(choice.grid))
     return probes
 
 
+def _keep(probe: DFRProbe, outcome: Outcome, divisors: FloatArray, smallest: float) -> None:
+    """Write an outcome into its probe; weights on scaled features become weights on the features as they came."""
+    probe.C_, probe.ratios_ = outcome.C, outcome.ratios
+    probe.coef_, probe.intercept_ = outcome.coef / divisors, outcome.intercept
+    probe.worst_by_C_ = outcome.judged[outcome.ratios].worst
+    tried = [(ratios, *item) for ratios, judged in outcome.judged.items() for item in judged.score.items()]
+    probe.held_out_ = {
+        name: np.array(column) for name, column in zip(("ratios", "C", "score"), zip(*tried, strict=True), strict=True)
+    }
+    probe.at_edge_ = len(probe.worst_by_C_) > 1 and smallest == outcome.C
+    probe.converged_, probe.n_iter_ = outcome.converged, outcome.iterations
+
+
 def _check_alike(probes: Sequence[DFRProbe]) -> DFRProbe:
-    """The first of probes whose settings agree in all but the seed."""
-    settings = [{**probe.get_params(), "random_state": None} for probe in probes]
+    """The first of probes that have valid settings and agree in all but `random_state`."""
+    for probe in probes:
+        check_parameters(probe, CONSTRAINTS)
+    settings = [
+        {
+            **probe.get_params(),
+            "grid": _check_grid(probe.grid),
+            "ratios": check_ratios(probe.ratios),
+            "blocks": None if probe.blocks is None else list(probe.blocks),
+            "random_state": None,
+        }
+        for probe in probes
+    ]
     if not settings or any(other != settings[0] for other in settings):
         raise FttError(
             "probes fitted together differ in more than random_state, or there are none",
             given=f"{len(probes)} probes",
-            allowed="one or more with the same settings",
-            hint="call fit on each",
+            allowed="one or more probes with the same settings",
+            hint="call fit on each probe",
         )
     return probes[0]
 
 
-def _grouping(groups: str, attribute: Any, y: IntArray) -> Any:
-    if groups not in GROUPINGS:
-        raise unknown("grouping", groups, GROUPINGS)
-    if groups == "attribute" or attribute is None:
-        return attribute
-    values, codes = np.unique(np.asarray(attribute), return_inverse=True)
-    return y * len(values) + codes
-
-
-def _solver(X: FloatArray, y: IntArray, n_classes: int, penalty: str, tol: float) -> Solve:
-    """The solver of a penalty, on these rows; what it knows of the features is found once for every call."""
-    if penalty not in PENALTIES:
-        raise unknown("penalty", penalty, PENALTIES)
-    spectrum = survey(X) if penalty == "l2" else None
-
-    def solve(rows: list[IntArray], C: list[float]) -> Fits:
-        if penalty == "l2":
-            fits = fit_many(X, y, rows, C, n_classes=n_classes, tol=tol, spectrum=spectrum)
-        else:
-            fits = fit_one_by_one(X, y, rows, C, n_classes=n_classes, tol=tol, penalty="l1")
-        if not fits.converged.all():
-            late = sorted({C[j] for j in np.flatnonzero(~fits.converged)})
-            warnings.warn(
-                f"{int((~fits.converged).sum())} of {len(C)} logistic regressions did not converge "
-                f"(C = {', '.join(f'{c:g}' for c in late)}; "
-                f"largest gradient {np.nanmax(fits.gradient, initial=0):.1e})",
-                NotConvergedWarning,
-                stacklevel=5,
-            )
-        return fits
-
-    return solve
-
-
-def _encode_groups(attribute: Any, n: int) -> IntArray:
-    if attribute is None:
-        return np.zeros(n, dtype=np.int64)
-    values, groups = np.unique(np.asarray(attribute), return_inverse=True)
-    if len(groups) != n:
-        raise FttError("attribute and y differ in length", given=len(groups), allowed=n)
+def _encode_groups(attribute: Any, classes: npt.NDArray[Any], y: IntArray, grouping: str) -> IntArray:
+    """The group of every row, coded from 0 on without gaps; groups too small to balance are refused by name."""
+    values, codes = encode_attribute(attribute, len(y))
+    names = [f"attribute value {str(value)!r}" for value in values]
+    if grouping == "label-attribute" and attribute is not None:
+        codes = y * len(values) + codes
+        names = [f"group of label {str(label)!r} and {name}" for label in classes for name in names]
+    present, groups = np.unique(codes, return_inverse=True)
     counts = np.bincount(groups)
-    if counts.min() < FEWEST:
+    if attribute is not None and counts.min() < FEWEST:
         raise FttError(
-            f"the attribute value {str(values[counts.argmin()])!r} has too few rows to balance the groups",
+            f"the {names[present[counts.argmin()]]} has too few rows to balance the groups",
             given=f"{int(counts.min())} rows",
             allowed=f"at least {FEWEST}",
-            hint="give more probing rows of that value, or merge it with another",
+            hint="provide more probing rows of it, or merge it with another",
         )
     return groups.astype(np.int64)
 
 
 def _check_grid(grid: str | Sequence[float]) -> tuple[float, ...]:
     if isinstance(grid, str):
-        if grid not in GRIDS:
-            raise unknown("grid", grid, GRIDS)
         return GRIDS[grid]
-    values = tuple(float(C) for C in grid)
-    if not values or min(values) <= 0:
-        raise FttError("the grid of C is not usable", given=grid, allowed="one or more numbers above 0")
+    try:
+        values = tuple(float(C) for C in grid)
+    except (TypeError, ValueError):
+        values = ()
+    if not values or not all(0 < C < np.inf for C in values):
+        raise FttError(
+            "invalid value for the parameter 'grid' of DFRProbe",
+            given=repr(grid),
+            allowed=f"one or more finite values of C above 0, or one of {', '.join(map(repr, GRIDS))}",
+        )
     return values

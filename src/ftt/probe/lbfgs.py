@@ -1,10 +1,10 @@
-"""L-BFGS on many logistic regressions in step: what one fit does to a vector, this does to a matrix.
+"""L-BFGS on many logistic regressions at once: what one fit does to a vector, this does to a matrix.
 
 All problems share the rows; each has its own weights over them, zero where a row is not its own. So one iteration
 of all problems is two matrix products, however many they are. A problem leaves when its gradient is small enough.
 
 The line search follows the slope along the direction, not the value of the objective: the slope is monotone because
-the problem is convex, and it can be trusted in single precision long after differences of values have drowned.
+the problem is convex, and it stays accurate in single precision long after differences of values are lost to rounding.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Table:
     Attributes
     ----------
     X : array (n, d)
-        Rows with `mean` taken away.
+        Rows with `mean` subtracted.
     mean : array (d,)
     target : array (K', n)
         The label for two classes, one row per class otherwise.
@@ -93,13 +93,13 @@ class Descent:
     def largest_gradient(self) -> FloatArray:
         """The largest entry of each gradient with respect to the features as they were given, (J,)."""
         slope, level = self.gradient[:, :, :-1], self.gradient[:, :, -1:]
-        # The weights do not feel that the mean was taken away, their gradients do.
+        # Subtracting the mean leaves the weights as they are, but not their gradients.
         largest = np.abs(slope + level * self.table.mean).max(axis=(1, 2))
         result: FloatArray = np.maximum(largest, np.abs(level).max(axis=(1, 2)))
         return result
 
     def keep(self, open_: BoolArray) -> None:
-        """Forget the problems that are done."""
+        """Drop the problems that are done."""
         if open_.all():
             return
         for name in ("index", "share", "penalty", "weights", "scores", "chance", "gradient"):

@@ -13,14 +13,14 @@ from contextlib import nullcontext
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ftt.arrays import BoolArray, FloatArray, IntArray
+from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError
 from ftt.probe.lbfgs import Descent, Table, probabilities
 from ftt.probe.precondition import Spectrum, leading_spectrum, worthwhile
 from ftt.probe.problems import Fits, Problems, check_problems
 from ftt.threads import limited_to
 
-__all__ = ["BoolArray", "Fits", "FloatArray", "IntArray", "fit_many", "survey"]
+__all__ = ["Fits", "fit_many", "survey"]
 
 _BUDGET = 256 * 2**20
 """Bytes the arrays of one batch of problems may take; more problems are solved in several batches."""
@@ -31,8 +31,8 @@ _WORTH_THREADS = 2e9
 _MARGIN = 0.9
 """Problems stop a little below the tolerance, so that the gradient in double precision is below it too."""
 
-_HOPELESS = 1.0
-"""Features so large that single precision cannot even say where the gradient points start in double."""
+_TOO_COARSE = 1.0
+"""Rounding of the gradient, from which on single precision is skipped: the features are too large for it."""
 
 _PATIENCE = 30
 """Iterations in single precision without a smaller gradient before double precision takes over."""
@@ -54,7 +54,7 @@ def fit_many(
     Parameters
     ----------
     X : array (n, d)
-        Finite features; a constant one is harmless, its weight comes out as zero. That none varies is refused.
+        Finite features, of which at least one varies; constant ones get a weight of zero.
     y : array (n,)
         Classes 0 … K−1; two are binary, more are a softmax, as in scikit-learn.
     rows : sequence of J index arrays
@@ -68,8 +68,8 @@ def fit_many(
     max_iter : int
         Iterations of L-BFGS, both precisions together.
     spectrum : Spectrum, optional
-        What `survey` found of features like these, for several calls on them; by default it is found from the rows
-        in use. It shapes the path to a solution, not the solution.
+        Result of `survey`, shared by several calls on the same features; by default it is computed from the rows in
+        use. It affects the speed of convergence, not the solution.
 
     Returns
     -------
@@ -85,13 +85,15 @@ def fit_many(
     """
     problems = check_problems(X, y, rows, C, n_classes)
     if not (tol > 0 and max_iter > 0):
-        raise FttError("tol and max_iter must be positive", given=f"tol={tol}, max_iter={max_iter}")
+        raise FttError(
+            "tol and max_iter must be positive", given=f"tol={tol}, max_iter={max_iter}", allowed="values above 0"
+        )
     with limited_to(1) if _is_small(problems) else nullcontext():
         return _fit(problems, tol, max_iter, spectrum)
 
 
 def _is_small(problems: Problems) -> bool:
-    """Whether a product of all problems is over before threads have found each other."""
+    """Whether a matrix product over all problems is too small for several threads to pay off."""
     J, (n, d) = len(problems.rows), problems.X.shape
     return bool(2 * J * problems.outputs * n * d < _WORTH_THREADS)
 
@@ -106,7 +108,7 @@ def _fit(problems: Problems, tol: float, max_iter: int, given: Spectrum | None) 
     dtype: type[np.float32 | np.float64]
     for dtype in (np.float32, np.float64):
         pending = np.flatnonzero(~(gradient <= tol) & (left > 0))
-        if pending.size == 0 or (dtype is np.float32 and reach > _HOPELESS):
+        if pending.size == 0 or (dtype is np.float32 and reach > _TOO_COARSE):
             continue
         wide = np.result_type(problems.X.dtype, dtype)
         centred = (problems.X - mean.astype(wide)).astype(dtype, copy=False)
@@ -123,7 +125,7 @@ def _fit(problems: Problems, tol: float, max_iter: int, given: Spectrum | None) 
         del table, centred
         gradient[pending] = _judge(problems, pending, weights[pending], mean)
     coef, intercept = _uncentre(weights, mean)
-    return Fits(coef, intercept, gradient, gradient <= tol)
+    return Fits(coef, intercept, gradient, gradient <= tol, max_iter - left)
 
 
 def _solve(
@@ -154,20 +156,20 @@ def _solve(
 
 
 def survey(X: FloatArray) -> Spectrum | None:
-    """What several calls of `fit_many` on the same features can share; None where single precision is hopeless.
+    """What several calls of `fit_many` on the same features can share; None where single precision is of no use.
 
     Parameters
     ----------
     X : array (n, d)
         Finite features.
     """
-    if _reach(X) > _HOPELESS:
+    if _reach(X) > _TOO_COARSE:
         return None
     return leading_spectrum((X - _mean(X)).astype(np.float32, copy=False), worthwhile(*X.shape))
 
 
 def _mean(X: FloatArray) -> FloatArray:
-    """A vector near the mean, as a product: precision is of no matter here, time is, (d,)."""
+    """A vector near the mean, (d,); a product is fast, and precision does not matter here."""
     near: FloatArray = np.full(len(X), 1 / len(X), dtype=X.dtype) @ X
     return near
 

@@ -27,7 +27,7 @@ _SEED = 20230
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Leading eigenvectors of a covariance, and a stand-in for the rest.
+    """Leading eigenvectors of a covariance, and one variance for the rest.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def leading_spectrum(centred: FloatArray, keep: int) -> Spectrum:
     Parameters
     ----------
     centred : array (n, d)
-        Rows with their mean taken away.
+        Rows with their mean subtracted.
     keep : int
         Directions wanted, at most min(n, d).
     """

@@ -1,4 +1,4 @@
-"""Many logistic regressions on subsets of the same rows: what is asked, and what comes back.
+"""Many logistic regressions on subsets of the same rows: the problems and their solutions.
 
 Problem j is scikit-learn's ``LogisticRegression(C=C[j])`` on the rows ``rows[j]``; a row listed twice weighs twice:
 
@@ -11,7 +11,7 @@ with its tolerance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,16 +33,19 @@ class Fits:
         The largest entry of the gradient of the mean objective at the solution, evaluated in float64.
     converged : array (J,)
         Whether `gradient` reached the tolerance.
+    iterations : array (J,)
+        Iterations of the solver.
     """
 
     coef: FloatArray
     intercept: FloatArray
     gradient: FloatArray
     converged: BoolArray
+    iterations: IntArray
 
     def __getitem__(self, part: slice) -> Fits:
         """The solutions of some of the problems."""
-        return Fits(self.coef[part], self.intercept[part], self.gradient[part], self.converged[part])
+        return Fits(*(getattr(self, field.name)[part] for field in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ class Problems:
 def check_problems(
     X: ArrayLike, y: ArrayLike, rows: Sequence[ArrayLike], C: Sequence[float] | ArrayLike, n_classes: int | None
 ) -> Problems:
-    """Refuse what no solver can answer, and bring the rest to one form.
+    """Check the problems and bring them to one form.
 
     Rows that no problem uses are left out, so that nothing that follows can depend on them.
     """
@@ -90,7 +93,7 @@ def check_problems(
         features = features.astype(np.float64)
     if features.ndim != 2 or labels.shape != features.shape[:1]:
         raise FttError(
-            "features and labels do not belong together",
+            "X and y have incompatible shapes",
             given=f"X {features.shape}, y {labels.shape}",
             allowed="X (n, d), y (n,)",
         )
@@ -98,9 +101,12 @@ def check_problems(
         raise FttError("labels must be integers", given=labels.dtype, allowed="0, 1, …, K-1")
     strengths = np.asarray(C, dtype=np.float64)
     if strengths.shape != (len(rows),) or len(rows) == 0:
-        raise FttError("every problem needs its rows and its C", given=f"{len(rows)} rows, C {strengths.shape}")
+        raise FttError(
+            "rows and C must have one entry per problem",
+            given=f"{len(rows)} index arrays, C of shape {strengths.shape}",
+        )
     if not (np.isfinite(strengths).all() and (strengths > 0).all()):
-        raise FttError("C is outside its range", given=strengths.tolist(), allowed="0 < C")
+        raise FttError("C must be positive and finite", given=strengths.tolist(), allowed="0 < C")
     subsets = tuple(_check_rows(np.asarray(subset), j, len(features)) for j, subset in enumerate(rows))
     present = np.zeros(len(features), dtype=bool)
     for subset in subsets:
@@ -114,7 +120,7 @@ def check_problems(
     _check_varies(features)
     classes = int(labels.max()) + 1 if n_classes is None else n_classes
     if labels.min() < 0 or labels.max() >= classes:
-        raise FttError("a label is outside the classes", given=np.unique(labels), allowed=f"0 … {classes - 1}")
+        raise FttError("y contains labels outside the classes", given=np.unique(labels), allowed=f"0 … {classes - 1}")
     for j, subset in enumerate(subsets):
         _check_classes(labels[subset], j, classes)
     return Problems(features, labels, subsets, strengths, classes)
@@ -122,9 +128,11 @@ def check_problems(
 
 def _check_rows(rows: IntArray, j: int, n: int) -> IntArray:
     if rows.ndim != 1 or rows.size == 0 or not np.issubdtype(rows.dtype, np.integer):
-        raise FttError(f"problem {j} has no usable rows", given=f"{rows.dtype} {rows.shape}", allowed="indices")
+        raise FttError(
+            f"problem {j} has invalid rows", given=f"{rows.dtype} {rows.shape}", allowed="one or more row indices"
+        )
     if rows.min() < 0 or rows.max() >= n:
-        raise FttError(f"problem {j} asks for rows that are not there", given=int(rows.max()), allowed=f"0 … {n - 1}")
+        raise FttError(f"problem {j} has row indices out of range", given=int(rows.max()), allowed=f"0 … {n - 1}")
     return rows.astype(np.intp, copy=False)
 
 
@@ -135,25 +143,25 @@ def _check_finite(X: FloatArray, names: IntArray) -> None:
     bad = names[~(largest <= 1e100)]
     if bad.size:
         raise FttError(
-            "features hold NaN, infinity or numbers beyond all measure",
-            given=f"{bad.size} rows, the first is {bad[0]}",
-            allowed="finite numbers",
+            "features contain NaN, infinity or values above 1e100",
+            given=f"{bad.size} rows, the first is row {bad[0]}",
+            allowed="finite values",
             hint="drop or repair these rows before probing",
         )
 
 
 def _check_varies(X: FloatArray) -> None:
-    """Refuse features of which none varies.
+    """Raise an error if all features are constant.
 
-    Some that do not are common (units of a network that never fire) and harmless: their weights are zero.
+    Single constant features are common (units of a network that are always zero) and harmless: their weights are zero.
     """
-    # Two rows tell in nearly every case.
+    # Two rows are enough to decide in nearly every case.
     if (X[:2] == X[0]).all() and (X[0] == X).all():
         raise FttError(
-            "no feature varies, there is nothing to fit",
+            "no feature varies, so there is nothing to fit",
             given=f"{X.shape[0]} equal rows of {X.shape[1]} features",
             allowed="at least one feature that is not constant",
-            hint="look at the inputs, and at what the features are made of",
+            hint="check the inputs and the backbone",
         )
 
 
@@ -161,7 +169,7 @@ def _check_classes(labels: IntArray, j: int, n_classes: int) -> None:
     missing = np.flatnonzero(np.bincount(labels, minlength=n_classes) == 0)
     if n_classes < 2 or missing.size:
         raise FttError(
-            f"problem {j} does not hold every class, its weights would be infinite",
+            f"problem {j} does not contain every class, so its weights would be infinite",
             given=f"classes {np.unique(labels).tolist()}",
             allowed=f"at least two classes, all of 0 … {max(n_classes, 2) - 1}",
             hint="use more rows, or merge rare classes",

@@ -1,4 +1,4 @@
-"""The probing protocol on arrays, for several seeds at once: draws first, then two rounds of fits, each in one call.
+"""The probing protocol on arrays, for several seeds at once: draws first, then rounds of fits, each in one call.
 
 What is drawn depends on the labels and groups only, never on a fit, so the draws of all seeds can be made beforehand
 and the fits of all seeds solved together. A seed draws the same rows alone and among others.
@@ -6,7 +6,7 @@ and the fits of all seeds solved together. A seed draws the same rows alone and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,10 +14,15 @@ import numpy.typing as npt
 
 from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError
+from ftt.probe.blocks import Ratios, variants
+from ftt.probe.judging import Judged, judge
 from ftt.probe.problems import Fits
 
 Solve = Callable[[list[IntArray], list[float]], Fits]
 """From the rows and the C of every problem to the fits."""
+
+Prepare = Callable[[Ratios], tuple[FloatArray, Solve]]
+"""From the ratios of the blocks to the features scaled by them, and the solver on these."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,7 @@ class Draw:
     Attributes
     ----------
     halves : list of (fitted, held out)
-        Balanced samples cut in two, to choose C with.
+        Balanced samples cut in two, to choose ratios and C with.
     samples : list of arrays
         Balanced samples, whose fits are averaged.
     """
@@ -37,56 +42,131 @@ class Draw:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one seed came to: held-out scores by C, the choice, averaged weights, and whether all its fits converged."""
+class Choice:
+    """What there is to choose from: values of C, of the ratio of each of several blocks, and by which criterion."""
 
-    held_out: dict[float, float]
+    grid: Sequence[float]
+    blocks: int = 1
+    values: Sequence[float] = (1.0,)
+    criterion: str = "worst-group"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of one seed: what was judged, the choice, averaged weights, and how its fits converged."""
+
+    judged: dict[Ratios, Judged]
+    ratios: Ratios
     C: float
     coef: FloatArray
     intercept: FloatArray
     converged: bool
+    iterations: int
 
 
 def probe_together(
-    X: FloatArray, y: IntArray, groups: IntArray, draws: Sequence[Draw], grid: Sequence[float], solve: Solve
+    y: IntArray, groups: IntArray, draws: Sequence[Draw], choice: Choice, prepare: Prepare
 ) -> list[Outcome]:
-    """Choose C and average, for every draw; all fits of a round are handed to `solve` together.
+    """Choose ratios and C, then average, for every draw; fits that share their ratios are solved together.
 
     Parameters
     ----------
-    X : (n, d) array
     y, groups : (n,) arrays
         Codes from 0 on.
     draws : sequence of Draw
         One per seed.
-    grid : sequence of float
-        Values of C. Every one is fitted on the same halves, so that they are compared on the same data.
+    choice : Choice
+        Every value is fitted on the same halves, so that they are compared on the same data.
     """
-    firsts = [first for draw in draws for first, _ in draw.halves for _ in grid]
-    choosing = _by_draw(solve(firsts, list(grid) * (len(firsts) // len(grid))), len(draws))
-    worst = [held_out_worst(X, y, groups, fits, draw.halves, grid) for fits, draw in zip(choosing, draws, strict=True)]
-    chosen = [_best(scores) for scores in worst]
-    samples = [rows for draw in draws for rows in draw.samples]
-    final = _by_draw(
-        solve(samples, [C for C, draw in zip(chosen, draws, strict=True) for _ in draw.samples]), len(draws)
-    )
-    return [
-        Outcome(
-            scores,
-            C,
-            last.coef.mean(axis=0),
-            last.intercept.mean(axis=0),
-            bool(first.converged.all() and last.converged.all()),
+    judged: list[dict[Ratios, Judged]] = [{} for _ in draws]
+    fitted: list[list[Fits]] = [[] for _ in draws]
+    # One block has no ratio to another.
+    steps = (None, *range(choice.blocks)) if choice.blocks > 1 else (None,)
+    for block in steps:
+        for ratios, seeds in _proposed(judged, choice, block).items():
+            X, solve = prepare(ratios)
+            firsts = [first for seed in seeds for first, _ in draws[seed].halves for _ in choice.grid]
+            fits = solve(firsts, list(choice.grid) * (len(firsts) // len(choice.grid)))
+            for seed, own in zip(seeds, _by_draw(fits, len(seeds)), strict=True):
+                judged[seed][ratios] = judge(
+                    _scores(X, own), y, groups, draws[seed].halves, choice.grid, choice.criterion
+                )
+                fitted[seed].append(own)
+    chosen = [_best(found) for found in judged]
+    for ratios in dict.fromkeys(ratios for ratios, _ in chosen):
+        seeds = [seed for seed, pair in enumerate(chosen) if pair[0] == ratios]
+        _, solve = prepare(ratios)
+        fits = solve(
+            [rows for seed in seeds for rows in draws[seed].samples],
+            [chosen[seed][1] for seed in seeds for _ in draws[seed].samples],
         )
-        for scores, C, first, last in zip(worst, chosen, choosing, final, strict=True)
-    ]
+        for seed, own in zip(seeds, _by_draw(fits, len(seeds)), strict=True):
+            fitted[seed].append(own)
+    return [_outcome(found, pair, fits) for found, pair, fits in zip(judged, chosen, fitted, strict=True)]
 
 
-def draw_rows(y: IntArray, groups: IntArray, repeats: int, averages: int, seed: int | None) -> Draw:
-    """Halves, then samples, from one generator."""
+def _proposed(judged: Sequence[dict[Ratios, Judged]], choice: Choice, block: int | None) -> dict[Ratios, list[int]]:
+    """The ratios to be judged next, and the seeds for which they are: equal ones at first, then those of one block."""
+    wanted: dict[Ratios, list[int]] = {}
+    for seed, found in enumerate(judged):
+        equal: Iterable[Ratios] = [(1.0,) * choice.blocks]
+        for ratios in dict.fromkeys(equal if block is None else variants(_best(found)[0], block, choice.values)):
+            if ratios not in found:
+                wanted.setdefault(ratios, []).append(seed)
+    return wanted
+
+
+def _best(judged: dict[Ratios, Judged]) -> tuple[Ratios, float]:
+    """The ratios and the C of the best score; ties keep the ratios judged first and then the larger C."""
+    ratios = max(judged, key=lambda key: max(judged[key].score.values()))
+    score = judged[ratios].score
+    return ratios, max(C for C in score if score[C] == max(score.values()))
+
+
+def _outcome(judged: dict[Ratios, Judged], chosen: tuple[Ratios, float], fits: list[Fits]) -> Outcome:
+    """The choice with the weights of the last fits averaged."""
+    return Outcome(
+        judged,
+        *chosen,
+        fits[-1].coef.mean(axis=0),
+        fits[-1].intercept.mean(axis=0),
+        all(bool(some.converged.all()) for some in fits),
+        max(int(some.iterations.max()) for some in fits),
+    )
+
+
+def draw_rows(
+    y: IntArray, groups: IntArray, repeats: int, averages: int, seed: int, classes: npt.ArrayLike | None = None
+) -> Draw:
+    """Halves, then samples, from one generator; each half that is fitted and each sample holds every class.
+
+    Parameters
+    ----------
+    y, groups : (n,) arrays
+        Codes from 0 on.
+    classes : (K,) array, optional
+        Names of the codes of y, for messages.
+    """
     rng = np.random.default_rng(seed)
-    halves = [_split_in_halves(y, groups, rng) for _ in range(repeats)]
-    return Draw(halves, [balanced(groups, rng) for _ in range(averages)])
+    counts = np.bincount(y)
+
+    def draw(share: int) -> IntArray:
+        """A balanced sample of which the first part holds every class; drawn again while it does not (tiny data)."""
+        for _ in range(100):
+            sample = balanced(groups, rng)
+            if np.bincount(y[sample[: len(sample) // share]], minlength=len(counts)).all():
+                return sample
+        names = np.arange(len(counts)) if classes is None else np.asarray(classes)
+        raise FttError(
+            f"no {'balanced sample' if share == 1 else 'half of a balanced sample'} contains every class",
+            given=f"{counts.min()} rows of class {str(names[counts.argmin()])!r}, {len(y)} rows in all",
+            allowed="several rows of every class for every attribute value",
+            hint="provide more probing data, or merge rare classes",
+        )
+
+    samples = [draw(2) for _ in range(repeats)]
+    halves = [(sample[: len(sample) // 2], sample[len(sample) // 2 :]) for sample in samples]
+    return Draw(halves, [draw(1) for _ in range(averages)])
 
 
 def balanced(groups: IntArray, rng: np.random.Generator) -> IntArray:
@@ -98,55 +178,14 @@ def balanced(groups: IntArray, rng: np.random.Generator) -> IntArray:
     return rng.permutation(np.concatenate(picked))
 
 
-def held_out_worst(
-    X: FloatArray,
-    y: IntArray,
-    groups: IntArray,
-    fits: Fits,
-    halves: list[tuple[IntArray, IntArray]],
-    grid: Sequence[float],
-) -> dict[float, float]:
-    """Mean worst-group accuracy on the halves that the fits did not see, by C."""
-    right = _right(X, y, fits)
-    worst = np.empty((len(halves), len(grid)))
-    for repeat, (_, held_out) in enumerate(halves):
-        own = right[held_out, repeat * len(grid) : (repeat + 1) * len(grid)]
-        judged = groups[held_out]
-        worst[repeat] = np.min([own[judged == group].mean(axis=0) for group in np.unique(judged)], axis=0)
-    return dict(zip(grid, worst.mean(axis=0).tolist(), strict=True))
-
-
-def _right(X: FloatArray, y: IntArray, fits: Fits) -> npt.NDArray[np.bool_]:
-    """Which rows each fit gets right, (n, J), in the precision of the features."""
+def _scores(X: FloatArray, fits: Fits) -> FloatArray:
+    """Scores of every row by each fit, (n, J, K'), in the precision of the features."""
     J, K, d = fits.coef.shape
-    scores = X @ np.ascontiguousarray(fits.coef.reshape(J * K, d).T, dtype=X.dtype)
+    scores: FloatArray = X @ np.ascontiguousarray(fits.coef.reshape(J * K, d).T, dtype=X.dtype)
     scores += fits.intercept.reshape(J * K).astype(X.dtype)
-    predicted = scores > 0 if K == 1 else scores.reshape(-1, J, K).argmax(axis=2)
-    right: npt.NDArray[np.bool_] = predicted == y[:, None]
-    return right
-
-
-def _best(held_out: dict[float, float]) -> float:
-    """The C of the best score; ties keep the larger."""
-    best = max(held_out.values())
-    return max(C for C, score in held_out.items() if score == best)
+    return scores.reshape(-1, J, K)
 
 
 def _by_draw(fits: Fits, count: int) -> list[Fits]:
     each = len(fits.coef) // count
     return [fits[number * each : (number + 1) * each] for number in range(count)]
-
-
-def _split_in_halves(y: IntArray, groups: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """A balanced sample in two halves; drawn again while the first half lacks a class (tiny data only)."""
-    for _ in range(100):
-        sample = balanced(groups, rng)
-        first, second = sample[: len(sample) // 2], sample[len(sample) // 2 :]
-        if len(np.unique(y[first])) == len(np.unique(y)):
-            return first, second
-    raise FttError(
-        "half of a balanced sample never holds all classes",
-        given=f"{len(y)} rows, class counts {np.bincount(y).tolist()}, group counts {np.bincount(groups).tolist()}",
-        allowed="several rows of every class for every attribute value",
-        hint="give more probing data",
-    )

@@ -1,6 +1,6 @@
-"""Logistic regressions one by one through scikit-learn: the oracle of the fast solver, and the road to L1.
+"""Logistic regressions solved one by one with scikit-learn: the reference for the fast solver, and the way to L1.
 
-This is the loop a careful user would write. It knows penalties and class weights the fast solver does not.
+This is the loop a careful user would write. It supports penalties and class weights that the fast solver does not.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ def fit_one_by_one(
     -------
     Fits
         Where penalty or weights differ from the plain objective `gradient` is NaN, and `converged` is
-        scikit-learn's own verdict.
+        what scikit-learn reports.
     """
     from sklearn.exceptions import ConvergenceWarning
 
     if penalty not in ("l1", "l2"):
-        raise FttError("there is no such penalty", given=penalty, allowed="l1, l2")
+        raise FttError("invalid penalty", given=repr(penalty), allowed="l1, l2")
     problems = check_problems(X, y, rows, C, n_classes)
     J, d, plain = len(problems.rows), problems.X.shape[1], penalty == "l2" and class_weight is None
     coef, intercept = np.zeros((J, problems.outputs, d)), np.zeros((J, problems.outputs))
-    gradient, converged = np.full(J, np.nan), np.zeros(J, dtype=bool)
+    gradient, converged, iterations = np.full(J, np.nan), np.zeros(J, dtype=bool), np.zeros(J, dtype=np.int64)
     for j, subset in enumerate(problems.rows):
         model = _estimator(float(problems.C[j]), problems.n_classes, tol, max_iter, penalty, class_weight)
         with warnings.catch_warnings():
             # The caller learns of it from `converged`, with the number of the problem.
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(problems.X[subset], problems.y[subset])
-        coef[j], intercept[j] = model.coef_, model.intercept_
+        coef[j], intercept[j], iterations[j] = model.coef_, model.intercept_, np.max(model.n_iter_)
         if plain:
             gradient[j] = mean_gradient(problems, j, coef[j], intercept[j])
             converged[j] = gradient[j] <= tol
         else:
-            converged[j] = np.max(model.n_iter_) < max_iter
-    return Fits(coef, intercept, gradient, converged)
+            converged[j] = iterations[j] < max_iter
+    return Fits(coef, intercept, gradient, converged, iterations)
 
 
 def _estimator(C: float, n_classes: int, tol: float, max_iter: int, penalty: Penalty, class_weight: ClassWeight) -> Any:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ftt.freeze.base import Freezer
     from ftt.methods.base import Method
     from ftt.paper.experiment import Experiment
+    from ftt.sources.base import Source
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Configurable)
@@ -165,6 +166,19 @@ METHODS: PartRegistry[Method] = PartRegistry(
         "group-dro": ("ftt.methods.group_dro:GroupDRO", "groups with large losses weigh more"),
         "irm": ("ftt.methods.irm:IRM", "penalty on risks that differ between environments"),
         "jtt": ("ftt.methods.jtt:JTT", "train, find the errors, train again with them up-weighted"),
+    },
+)
+
+SOURCES: PartRegistry[Source] = PartRegistry(
+    "source of features",
+    "sources",
+    {
+        "erased": ("ftt.sources.erased:Erased", "initial features without the attribute (LEACE)"),
+        "initial": ("ftt.sources.initial:Initial", "all features of the initial model"),
+        "target": ("ftt.sources.target:Target", "a network fine-tuned on the target split itself"),
+        "taught": ("ftt.sources.taught:Taught", "a network trained on labels that a target probe predicts"),
+        "trained": ("ftt.sources.trained:TrainedAlone", "a network trained alone on the observed labels"),
+        "wise-ft": ("ftt.sources.wise_ft:WiseFT", "weights between the initial and the trained network"),
     },
 )
 

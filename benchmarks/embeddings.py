@@ -19,8 +19,8 @@ from ftt.data.grouped import Fittable
 from ftt.methods.base import Task
 from ftt.methods.erm import ERM
 from ftt.spec import Training
-from ftt.train.batches import Batches
-from ftt.train.loop import train_in_stages
+from ftt.train.batches import Batches, Frozen
+from ftt.train.loop import Trainer
 from ftt.train.machine import Machine
 from ftt.train.network import TwoBranch, build
 
@@ -61,15 +61,16 @@ def _ours(X: Any, y: Any, frozen: Any, epochs: int) -> TwoBranch:
     info = DatasetInfo("bench", ("0", "1"), ("0", "1"), "random")
     split = Fittable("train", inputs, np.zeros(N, dtype=np.int64), np.arange(N).astype(str), info, y=y)
     backbone = create("identity", inputs)
-    network, _ = train_in_stages(
-        lambda: build(backbone, frozen.shape[1], 2, seed=0),
-        Batches(split, backbone, frozen, BATCH),
-        ERM(),
-        Training(epochs=epochs, batch_size=BATCH, lr=0.01),
-        0,
-        Task(2, 2),
+    training = Training(epochs=epochs, batch_size=BATCH, lr=0.01)
+    trainer = Trainer(
+        method=ERM(),
+        training=training,
+        seed=0,
+        task=Task(2, 2),
+        batches=Batches(split, backbone, Frozen(frozen), training),
         fabric=Machine(accelerator="cpu").fabric(),
     )
+    network, _ = trainer.train(lambda: build(backbone, frozen.shape[1], 2, seed=0))
     return network
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from ftt import threads
-from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.launch import Resources, launch
 from ftt.methods.erm import ERM
+from ftt.recipe import Recipe
 from ftt.spec import Spec, Training
 from ftt.store import Home
 
@@ -26,7 +26,7 @@ def specs(count: int, epochs: int) -> list[Spec]:
     """Runs that cost the same: they differ in their seed."""
     training = Training(epochs=epochs, batch_size=64)
     return [
-        Spec(data=Digits(), backbone="tinyconv", freeze=None, method=ERM(), train=training, seed=seed)
+        Spec(data=Digits(), backbone="tinyconv", recipe=Recipe(None, ERM()), train=training, seed=seed)
         for seed in range(count)
     ]
 
@@ -35,7 +35,7 @@ def seconds(runs: list[Spec], workers: int, folder: Path) -> tuple[float, float]
     """Wall and CPU time of a sweep in an empty home, start of the workers included."""
     start, before = time.perf_counter(), os.times()
     resources = Resources(workers=workers, threads=1)
-    outcomes = launch(runs, Home(folder / str(workers)), Roots.from_environment(), resources=resources)
+    outcomes = launch(runs, Home(folder / str(workers)), resources=resources)
     if failed := [outcome.error for outcome in outcomes if outcome.error]:
         raise RuntimeError(failed[0])
     after = os.times()

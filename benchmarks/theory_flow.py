@@ -14,10 +14,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from ftt.theory import Mechanism, Start, flow, xavier_start
+from ftt.theory import Mechanism, Start, flow, follow, xavier_start
+from ftt.theory.blas import single_thread
 from ftt.theory.mechanism import Array
-from ftt.theory.phase import phase
-from ftt.theory.pools import single_thread
+from ftt.theory.phases import Network, phase_diagram
 
 ERROR = 1e-6
 OURS_TOLERANCE = 1e-6
@@ -69,7 +69,7 @@ def _flow_row(quick: bool) -> dict[str, object]:
 
     def ours(tolerance: float = OURS_TOLERANCE) -> Array:
         fresh = _mechanism()  # its eigendecomposition is part of our price
-        return np.asarray(flow(fresh, 20, 0.0, t, start=start, rtol=tolerance, atol=tolerance).W[-1])
+        return np.asarray(follow(fresh, start, t, tolerance=tolerance).W[-1])
 
     with single_thread():
         exact = ours(1e-11) if quick else _dop853(mechanism, start, t, 1e-12)
@@ -94,10 +94,10 @@ def _phase_row(quick: bool) -> dict[str, object]:
     mechanism = Mechanism.random(np.random.default_rng([0, 0]), d1=30, d2=20, k=3, eta_core=1.5, eta_spu=1.5)
     grid = np.geomspace(0.15, 1.5, size)
     before = time.process_time()
-    found = phase(mechanism, 10, 0.4, grid, grid, jobs=1)
+    found = phase_diagram(mechanism, grid, grid, Network(10, 0.4))
     seconds = (time.process_time() - before) * (25 / size) ** 2
     return {
-        "stage": "phase diagram 25×25, three methods, d = 50, m = 10, t = 1e4",
+        "stage": "phase diagram 25×25, four methods, d = 50, m = 10, t = 1e4",
         "baseline": f"a minute of 2 cores (took {seconds:.1f} s CPU{', scaled up' if quick else ''})",
         "ratio": 120 / seconds,
         "floor": 1.0,

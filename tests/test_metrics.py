@@ -6,7 +6,6 @@ import json
 import math
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from fairlearn.metrics import MetricFrame
 from hypothesis import given, settings
@@ -14,13 +13,14 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score
 
+from ftt.arrays import IntArray
 from ftt.data import DatasetInfo
 from ftt.errors import FttError
-from ftt.metrics import Rate, report_groups
+from ftt.metrics import GroupReport, Rate, report_groups
 from ftt.report.tables import result_table
+from tests.planted import planted_report, planted_result
 
 INFO = DatasetInfo("toy", ("no", "yes", "maybe"), ("left", "right", "never"), "three by three")
-IntArray = npt.NDArray[np.int64]
 
 rows = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=60)
 
@@ -108,15 +108,40 @@ def test_empty_group_is_neither_worst_nor_nan_in_json() -> None:
     report = report_groups(np.array([0, 1]), np.array([0, 0]), np.array([0, 1]), INFO)
     assert report.worst == ("right", Rate(0, 1))
     text = json.dumps(report.to_json(), allow_nan=False)
-    assert json.loads(text)["by_group"]["never"] == {"accuracy": None, "n": 0, "low": 0.0, "high": 1.0}
+    assert json.loads(text)["by_group"]["never"] == {
+        "accuracy": None,
+        "right": 0,
+        "n": 0,
+        "low": 0.0,
+        "high": 1.0,
+    }
     assert "right" in str(report)
 
 
 def test_result_with_an_empty_group_can_be_printed() -> None:
     report = report_groups(np.array([0, 1]), np.array([0, 0]), np.array([0, 1]), INFO)
-    spec = {"data": {"name": "toy"}, "backbone": "identity", "freeze": None, "method": None}
-    table = result_table({**report.to_json(), "spec": spec})
-    assert list(table.columns[1].cells)[-1] == "–"
+    *_, last = result_table(planted_result(report)).rows
+    assert last == ["maybe, never", "n/a", "", "0"]
+
+
+reports = st.lists(st.fixed_dictionaries({name: st.floats(0, 1) for name in ("left", "right")}), min_size=1, max_size=5)
+
+
+@settings(deadline=None)
+@given(reports)
+def test_the_worst_group_of_a_mean_is_the_worst_of_the_means(seeds: list[dict[str, float]]) -> None:
+    mean = GroupReport.mean([planted_report(accuracies) for accuracies in seeds])
+    means = {name: sum(accuracies[name] for accuracies in seeds) / len(seeds) for name in ("left", "right")}
+    assert mean.worst[1].value == pytest.approx(min(means.values()))
+    assert means[mean.worst[0]] == pytest.approx(min(means.values()))
+    assert mean.overall.value == pytest.approx(sum(means.values()) / 2)
+
+
+@settings(deadline=None)
+@given(rows, st.booleans())
+def test_a_report_reads_back_from_json(listed: list[tuple[int, int, int]], clean: bool) -> None:
+    report = report_groups(*columns(listed), INFO, clean=clean)
+    assert GroupReport.from_json(json.loads(json.dumps(report.to_json(), sort_keys=True))) == report
 
 
 def test_report_says_when_labels_are_only_observed() -> None:
@@ -130,5 +155,5 @@ def test_lengths_that_differ_or_are_zero_are_refused() -> None:
     with pytest.raises(FttError, match="differ in length"):
         report_groups(np.array([0]), np.array([0, 1]), np.array([0, 1]), INFO)
     empty = np.array([], dtype=np.int64)
-    with pytest.raises(FttError, match="nothing to report"):
+    with pytest.raises(FttError, match="no rows to report on"):
         report_groups(empty, empty, empty, INFO)

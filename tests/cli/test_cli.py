@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import urllib.error
@@ -13,15 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.stats import ttest_1samp
 
 from tests.cli.shell import Shell
 
 DIGITS = ["run", "digits", "--recipe", "ftt", "--p", "0.25", "--core-noise", "0.2", "--spurious-noise", "0"]
-
-
-@pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
-    return Shell(monkeypatch, capsys, tmp_path)
 
 
 def run_apart(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -38,7 +35,7 @@ def numbers_of(result: dict[str, Any]) -> dict[str, Any]:
 def test_run_prints_one_json_object_and_gives_the_same_numbers_from_the_store_and_in_another_home(
     shell: Shell, tmp_path: Path
 ) -> None:
-    call = [*DIGITS, "--seed", "0", "--threads", "1"]
+    call = [*DIGITS, "--epochs", "2", "--seed", "0", "--threads", "1"]
     apart = run_apart(tmp_path / "one", *call, "--json")
     results = [json.loads(apart.stdout, parse_constant=pytest.fail)]
     results += [shell.json(*call, "--home", tmp_path / name) for name in ("one", "two")]
@@ -46,7 +43,7 @@ def test_run_prints_one_json_object_and_gives_the_same_numbers_from_the_store_an
     assert {"run_id", "worst_group_accuracy", "average_accuracy", "by_group", "spec"} <= set(results[0])
     assert numbers_of(results[0]) == numbers_of(results[1])
     assert json.dumps(numbers_of(results[0]), sort_keys=True) == json.dumps(numbers_of(results[2]), sort_keys=True)
-    assert results[0]["spec"]["freeze"] == {"name": "pca", "p": 0.25} | results[0]["spec"]["freeze"]
+    assert results[0]["spec"]["recipe"]["freeze"]["p"] == 0.25
     assert 0.5 < results[0]["worst_group_accuracy"] <= results[0]["average_accuracy"] <= 1
     assert results[0]["noise"]["core"] == pytest.approx(0.2)
 
@@ -60,6 +57,29 @@ def test_run_prints_a_table_and_status_knows_it(shell: Shell) -> None:
     assert status["counts"] == {"done": 1}
     assert status["runs"][0]["spec"]["data"]["name"] == "digits"
     assert "from the store" in shell("run", "digits", "--recipe", "init").out
+
+
+def test_run_with_several_seeds_prints_each_their_mean_and_its_interval(shell: Shell) -> None:
+    call = ["run", "digits", "--recipe", "init", "--backbone", "identity", "--seeds", 3, "--seed", 1]
+    runs = shell.json(*call)["runs"]
+    assert [run["spec"]["seed"] for run in runs] == [1, 2, 3]
+    text = shell(*call).out
+    for name in ("worst_group_accuracy", "average_accuracy"):
+        values = [run[name] for run in runs]
+        assert len(set(values)) > 1
+        mean, half = statistics.fmean(values), ttest_1samp(values, 0).confidence_interval(0.95)
+        assert f"{100 * mean:.1f}" in next(line for line in text.splitlines() if " mean " in line)
+        interval = f"{100 * half.low:.1f} – {100 * half.high:.1f}"
+        assert interval in next(line for line in text.splitlines() if " 95 % interval " in line)
+
+
+def test_every_warning_of_the_probe_is_printed_once(shell: Shell) -> None:
+    """Issue 11: each was printed twice."""
+    call = ["run", "digits", "--recipe", "init", "--backbone", "identity", "--grid", "paper", "--core-noise", "0.4"]
+    first, again = shell(*call), shell(*call)
+    for answer in (first, again):
+        assert (answer.out + answer.err).count("C = 0.01 is the smallest of the grid") == 1
+        assert answer.out.count("note: ") == 1
 
 
 def test_status_of_an_empty_home_says_so(shell: Shell) -> None:
@@ -126,7 +146,7 @@ def test_demo_without_data_and_network_runs_on_digits_and_says_so(
     no_network(monkeypatch)
     answer = shell("demo", "--threads", 1)
     assert answer.code == 0
-    assert "the demo runs on the embedded digits instead" in answer.err
+    assert "the demo uses the embedded digits instead" in answer.err
     assert "digits: probed accuracy" in answer.out
 
 
@@ -151,6 +171,7 @@ def test_demo_on_digits_writes_pictures_page_and_numbers_and_prints_the_folder(s
         ("run digits --freeze pcaa", "did you mean 'pca'"),
         ("run digits --method em", "did you mean 'erm'"),
         ("run digits --core-nois 0.1", "did you mean 'core-noise'"),
+        ("run digits --train.epoch 1", "did you mean 'train.epochs'"),
         ("run digits --p 1.5", "0 <= p <= 1"),
         ("run digits --p -0.1", "0 <= p <= 1"),
         ("run digits --p nan", "0 <= p <= 1"),
@@ -158,11 +179,11 @@ def test_demo_on_digits_writes_pictures_page_and_numbers_and_prints_the_folder(s
         ("run digits --core-noise 0.6", "0 <= core_noise <= 0.5"),
         ("run digits --core-noise -0.1", "0 <= core_noise <= 0.5"),
         ("run digits --spurious-noise 2", "0 <= spurious_noise <= 0.5"),
-        ("run digits --core-noise much", "not of its type"),
+        ("run digits --core-noise much", "--core-noise expects a number"),
         ("run digits --core-noise", "needs a value"),
-        ("run digits extra", "where a flag is expected"),
+        ("run digits extra", "expected a flag"),
         ("run digits --epochs 0", "1 <= epochs"),
-        ("run digits --seed -1", "--seed"),
+        ("run digits --seed -1", "0 <= seed"),
         ("run embeddings", "needs path"),
         ("run embeddings --path nowhere.npz", "no such file"),
         ("data show digit", "did you mean 'digits'"),

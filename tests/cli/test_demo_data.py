@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ftt.cli.demo import _what_can_be_had
+from ftt.cli.demo import _available
 from ftt.data import Roots
 from ftt.data.cifar_mnist import CIFAR10
 from ftt.data.fetch import Collection, UnreachableError
@@ -18,7 +18,7 @@ def test_without_files_and_sources_it_runs_on_digits(monkeypatch: pytest.MonkeyP
         raise UnreachableError("no source could be reached")
 
     monkeypatch.setattr(Collection, "obtain", nothing)
-    assert _what_can_be_had(Roots(tmp_path, None)) == "digits"
+    assert _available(Roots(tmp_path, None)) == "digits"
 
 
 def test_a_tampered_archive_stops_it(tmp_path: Path) -> None:
@@ -26,4 +26,4 @@ def test_a_tampered_archive_stops_it(tmp_path: Path) -> None:
     (tmp_path / "cifar10").mkdir()
     (tmp_path / "cifar10" / name).write_bytes(b"not the archive")
     with pytest.raises(FttError, match="tampered"):
-        _what_can_be_had(Roots(tmp_path, None))
+        _available(Roots(tmp_path, None))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import pytest
@@ -18,8 +17,9 @@ from ftt.freeze.base import Freezer
 from ftt.methods.base import Method
 from ftt.metrics import group_report
 from ftt.probe import DFRProbe
+from ftt.recipe import Recipe
 from ftt.spec import Training
-from ftt.train import FreezeThenTrain, Recipe, fit
+from ftt.train import FreezeThenTrain, fit
 from tests.contracts.small import ROWS, small_data
 
 TWO_STEPS = Training(epochs=1, batch_size=ROWS // 2, lr=0.05)
@@ -36,11 +36,11 @@ MEMBERS: dict[str, tuple[str, Kind]] = {
 
 def freezer(name: str) -> Freezer:
     options = {"epochs": 1, "batch_size": 32} if name == "contrastive" else {}
-    return cast(Freezer, registry.FREEZERS.build({"name": name, "p": 0.5, **options}))
+    return registry.FREEZERS.build({"name": name, "p": 0.5, **options})
 
 
 def method(name: str) -> Method:
-    return cast(Method, registry.METHODS.build({"name": name}))
+    return registry.METHODS.build({"name": name})
 
 
 def same_features(first: FreezeThenTrain, second: FreezeThenTrain) -> bool:
@@ -150,7 +150,7 @@ class TestBackbone:
             create(member, wrong)
 
 
-def test_timm_weights_that_cannot_be_had_are_an_error_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_timm_weights_that_are_not_available_are_an_error_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     from ftt.backbones import timm
 
     def unreachable(*_: object, **__: object) -> None:

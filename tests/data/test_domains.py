@@ -17,9 +17,9 @@ from tests.data.layouts import write_domains
 
 from ftt.data import GroupedData, Roots
 from ftt.data.domains import PACS, VLCS, Domains, OfficeHome, share_of
+from ftt.data.overview import noises
 from ftt.data.published import UnexpectedCountsWarning
 from ftt.errors import FttError
-from ftt.experiments.overview import noises
 from ftt.metrics import report_groups
 from ftt.probe import DFRProbe
 

@@ -288,7 +288,7 @@ def test_real_construction_is_exact_and_disjoint() -> None:
     roots = real_places()
     data = Dominoes(core_noise=0.2, spurious_noise=0.1).load(roots)
     assert {name: int((data.split == name).sum()) for name in ("train", "val", "test")} == {
-        "train": 7000,
+        "train": 5000,
         "val": 3000,
         "test": 2000,
     }

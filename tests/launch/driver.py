@@ -6,7 +6,6 @@ import json
 import sys
 from pathlib import Path
 
-from ftt.data import Roots
 from ftt.launch import Resources, launch
 from ftt.store import Home
 
@@ -16,8 +15,8 @@ from tests.launch.twelve import TWELVE
 
 
 def main(home: str, workers: str) -> None:
-    outcomes = launch(TWELVE, Home(Path(home)), Roots.from_environment(), resources=Resources(int(workers), threads=1))
-    computed = [one.spec.run_id for one in outcomes if one.result and not one.result["from_store"]]
+    outcomes = launch(TWELVE, Home(Path(home)), resources=Resources(int(workers), threads=1))
+    computed = [one.run.id for one in outcomes if one.result and not one.result.from_store]
     sys.stdout.write(json.dumps(computed) + "\n")
 
 

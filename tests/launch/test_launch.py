@@ -6,13 +6,14 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 
 from ftt.backbones import create, extract
-from ftt.data import Roots
+from ftt.data import GroupedData
 from ftt.data.digits import Digits
 from ftt.data.embeddings import Embeddings
 from ftt.errors import FttError
@@ -20,19 +21,21 @@ from ftt.freeze.pca import PCA
 from ftt.launch import Outcome, Resources, launch
 from ftt.launch.mapreduce import moments_by_shards
 from ftt.methods.erm import ERM
+from ftt.recipe import Recipe
+from ftt.result import Result
 from ftt.spec import Spec, Training
 from ftt.store import Home
 
 ONE = Resources(workers=1, threads=1)
-SPEC = Spec(data=Digits(), backbone="identity", freeze=PCA(p=0.5), method=ERM(), train=Training(epochs=1))
+SPEC = Spec(data=Digits(), backbone="identity", recipe=Recipe(PCA(p=0.5), ERM()), train=Training(epochs=1))
 
 
 def launched(specs: list[Spec], home: Path) -> list[Outcome]:
-    return launch(specs, Home(home), Roots.from_environment(), resources=ONE)
+    return launch(specs, Home(home), resources=ONE)
 
 
 def test_a_sweep_over_p_extracts_every_split_once_and_fits_one_basis(tmp_path: Path) -> None:
-    launched([replace(SPEC, freeze=PCA(p=p)) for p in (0.25, 0.5, 0.75)], tmp_path)
+    launched([replace(SPEC, recipe=Recipe(PCA(p=p), ERM())) for p in (0.25, 0.5, 0.75)], tmp_path)
     made = Counter(record["stage"] for record in Home(tmp_path).artifacts.log())
     assert (made["features"], made["basis"], made["trained"]) == (3, 1, 3)
     assert len(list((tmp_path / "artifacts" / "features").glob("*/*.safetensors"))) == 3
@@ -41,23 +44,22 @@ def test_a_sweep_over_p_extracts_every_split_once_and_fits_one_basis(tmp_path: P
 def test_outcomes_come_in_the_order_of_the_specs_and_duplicates_are_run_once(tmp_path: Path) -> None:
     other = replace(SPEC, seed=1)
     outcomes = launched([SPEC, other, SPEC], tmp_path)
-    assert [outcome.spec for outcome in outcomes] == [SPEC, other, SPEC]
-    assert [outcome.result and outcome.result["run_id"] for outcome in outcomes] == [
-        SPEC.run_id,
-        other.run_id,
-        SPEC.run_id,
-    ]
+    assert [outcome.run.spec for outcome in outcomes] == [SPEC, other, SPEC]
+    assert [outcome.result and outcome.result.run for outcome in outcomes] == [outcome.run for outcome in outcomes]
     made = Counter(record["stage"] for record in Home(tmp_path).artifacts.log())
     assert made["trained"] == 2
 
 
 def test_what_has_a_result_is_not_run_again(tmp_path: Path) -> None:
-    launched([SPEC], tmp_path)
-    written = (Home(tmp_path).runs.folder(SPEC) / "result.json").stat().st_mtime_ns
+    (first,) = launched([SPEC], tmp_path)
+    path = Home(tmp_path).runs.folder(first.run) / "result.json"
+    written = path.stat().st_mtime_ns
     (again,) = launched([SPEC], tmp_path)
+    assert first.result is not None
     assert again.result is not None
-    assert again.result["from_store"] is True
-    assert (Home(tmp_path).runs.folder(SPEC) / "result.json").stat().st_mtime_ns == written
+    assert (first.result.from_store, again.result.from_store) == (False, True)
+    assert again.result == first.result
+    assert path.stat().st_mtime_ns == written
 
 
 def test_a_failure_stops_nobody_keeps_its_traceback_and_can_be_tried_again(tmp_path: Path) -> None:
@@ -71,8 +73,8 @@ def test_a_failure_stops_nobody_keeps_its_traceback_and_can_be_tried_again(tmp_p
     assert "NaN" in str(second.error)
     assert "\n" not in f"{first.error}{second.error}"
     assert third.error is None
-    assert [runs.state(spec) for spec in (diverging, no_data, SPEC)] == ["failed", "failed", "done"]
-    kept = json.loads((runs.folder(diverging) / "failed.json").read_text())
+    assert [runs.state(one.run) for one in (first, second, third)] == ["failed", "failed", "done"]
+    kept = json.loads((runs.folder(first.run) / "failed.json").read_text())
     assert kept["error"] == first.error
     assert "Traceback" in kept["traceback"]
     assert kept["attempts"] == 1
@@ -85,14 +87,14 @@ def test_one_worker_runs_with_the_threads_asked_for_and_puts_the_old_number_back
 ) -> None:
     seen = []
 
-    def run(*_: object) -> dict[str, object]:
+    def run_spec(*_: object) -> Result:
         seen.append(torch.get_num_threads())
-        return {"from_store": False}
+        raise RuntimeError("nothing was run")
 
-    monkeypatch.setattr("ftt.experiments.runner.run", run)
+    monkeypatch.setattr("ftt.runs.runner.run_spec", run_spec)
     before = torch.get_num_threads()
     resources = Resources(workers=1, threads=before + 2)
-    launch([SPEC], Home(tmp_path), Roots.from_environment(), resources=resources)
+    launch([SPEC], Home(tmp_path), resources=resources)
     assert seen == [before + 2]
     assert torch.get_num_threads() == before
 
@@ -116,16 +118,16 @@ def test_cores_are_divided_between_workers(resources: Resources, runs: int, divi
 
 def test_a_wrong_call_is_told(tmp_path: Path) -> None:
     with pytest.raises(FttError, match="did you mean 'local'") as told:
-        launch([SPEC], Home(tmp_path), Roots.from_environment(), on="locale")
+        launch([SPEC], Home(tmp_path), on="locale")
     assert "local, ray" in str(told.value)
     with pytest.raises(FttError, match="workers"):
         Resources(workers=0)
 
 
 def test_moments_of_four_shards_equal_those_of_one_pass(tmp_path: Path) -> None:
-    home, roots = Home(tmp_path), Roots.from_environment()
-    merged = moments_by_shards(Digits(), "identity", roots, shards=4, home=home, resources=ONE)
-    inputs = Digits().load(roots)["train"].inputs
+    home = Home(tmp_path)
+    merged = moments_by_shards(Digits(), "identity", home, shards=4, resources=ONE)
+    inputs = Digits().load(home.roots)["train"].inputs
     phi = extract(create("identity", inputs), inputs, "all rows").astype(np.float64)
     assert merged.count == len(phi) == 640
     np.testing.assert_allclose(merged.mean, phi.mean(axis=0), rtol=0, atol=1e-10)
@@ -133,8 +135,21 @@ def test_moments_of_four_shards_equal_those_of_one_pass(tmp_path: Path) -> None:
     assert [record["stage"] for record in home.artifacts.log()] == ["features"] * 4
 
 
-def test_moments_of_the_test_split_and_of_no_shards_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FttError, match="test"):
-        moments_by_shards(Digits(), "identity", Roots.from_environment(), shards=2, split="test", resources=ONE)
+def test_moments_of_no_shards_or_at_an_unknown_place_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FttError, match="shards"):
-        moments_by_shards(Digits(), "identity", Roots.from_environment(), shards=0)
+        moments_by_shards(Digits(), "identity", Home(tmp_path), shards=0)
+    with pytest.raises(FttError, match="did you mean 'local'"):
+        moments_by_shards(Digits(), "identity", Home(tmp_path), shards=2, on="locale")
+
+
+def test_moments_never_read_a_row_of_val_or_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def noted(data: GroupedData, name: Literal["train", "val", "test"]) -> object:
+        asked.append(name)
+        return by_name(data, name)
+
+    by_name = GroupedData.__getitem__
+    monkeypatch.setattr(GroupedData, "__getitem__", noted)
+    moments_by_shards(Digits(), "identity", Home(tmp_path), shards=2, resources=ONE)
+    assert asked == ["train", "train"]

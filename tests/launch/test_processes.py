@@ -17,11 +17,13 @@ import pytest
 
 from ftt.data import Roots
 from ftt.launch import Resources, launch, local
+from ftt.spec import identify
 from ftt.store import Home
 from tests.launch.twelve import TWELVE, numbers
 
 pytestmark = pytest.mark.slow
 TWO = Resources(workers=2, threads=1)
+ALL_RUNS = sorted(run.id for run in identify(TWELVE, Roots.from_environment()))
 
 
 def drive(home: Path, workers: int = 1) -> subprocess.Popen[str]:
@@ -52,13 +54,13 @@ def workers_of(home: Path) -> set[int]:
 
 def stored(home: Path) -> list[dict[str, Any]]:
     """The numbers of all twelve as a driver finds them in the store."""
-    return numbers(launch(TWELVE, Home(home), Roots.from_environment()))
+    return numbers(launch(TWELVE, Home(home)))
 
 
 def test_two_workers_give_the_same_bits_and_make_what_they_share_once(
     expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    outcomes = launch(TWELVE, Home(tmp_path), Roots.from_environment(), resources=TWO)
+    outcomes = launch(TWELVE, Home(tmp_path), resources=TWO)
     assert numbers(outcomes) == expected
     assert len(set(made(tmp_path, "features"))) == len(made(tmp_path, "features")) == 6
     assert len(made(tmp_path, "basis")) == 2
@@ -83,11 +85,11 @@ def test_a_run_whose_worker_dies_is_tried_once_more_and_the_others_go_on(
 
     monkeypatch.setattr(local.Worker, "send", send_and_kill)
     home = Home(tmp_path)
-    outcomes = launch(TWELVE[:4], home, Roots.from_environment(), resources=TWO)
+    outcomes = launch(TWELVE[:4], home, resources=TWO)
     assert died == {"unlucky": 1, "doomed": 2}
     assert outcomes[1].error == "its worker died 2 times (signal 9)"
-    assert home.runs.state(TWELVE[1]) == "failed"
-    assert json.loads((home.runs.folder(TWELVE[1]) / "failed.json").read_text())["attempts"] == 2
+    assert home.runs.state(outcomes[1].run) == "failed"
+    assert json.loads((home.runs.folder(outcomes[1].run) / "failed.json").read_text())["attempts"] == 2
     assert numbers([outcomes[0], *outcomes[2:]]) == [expected[0], *expected[2:4]]
 
 
@@ -102,7 +104,7 @@ def test_a_killed_driver_takes_its_workers_with_it_and_finished_runs_are_not_run
     before = finished(tmp_path)
     assert 3 <= len(before) < 12
     out, err = drive(tmp_path).communicate(timeout=120)
-    assert sorted([*json.loads(out), *before]) == sorted(spec.run_id for spec in TWELVE), err
+    assert sorted([*json.loads(out), *before]) == ALL_RUNS, err
     assert {run: when for run, when in finished(tmp_path).items() if run in before} == before
     assert stored(tmp_path) == expected
 
@@ -110,7 +112,7 @@ def test_a_killed_driver_takes_its_workers_with_it_and_finished_runs_are_not_run
 def test_two_drivers_of_one_sweep_compute_each_run_once(expected: list[dict[str, Any]], tmp_path: Path) -> None:
     drivers = [drive(tmp_path), drive(tmp_path)]
     answers = [json.loads(driver.communicate(timeout=120)[0]) for driver in drivers]
-    assert sorted([*answers[0], *answers[1]]) == sorted(spec.run_id for spec in TWELVE)
+    assert sorted([*answers[0], *answers[1]]) == ALL_RUNS
     assert len(set(made(tmp_path, "trained"))) == len(made(tmp_path, "trained")) == 12
     assert len(made(tmp_path, "features")) == 6
     assert stored(tmp_path) == expected

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.errors import FttError
 from ftt.launch import Resources, launch
@@ -41,12 +40,12 @@ def test_a_cluster_that_cannot_be_reached_is_told(tmp_path: Path, monkeypatch: p
     assert not ray.is_initialized(), "this test comes before those that use a cluster"
     monkeypatch.setenv("RAY_ADDRESS", "nonsense")
     with pytest.raises(FttError, match="cannot be reached"):
-        launch(TWELVE[:1], Home(tmp_path), Roots.from_environment(), on="ray")
+        launch(TWELVE[:1], Home(tmp_path), on="ray")
 
 
 @pytest.mark.usefixtures("on_two_cores")
 def test_a_cluster_gives_the_same_bits_as_this_process(expected: list[dict[str, Any]], tmp_path: Path) -> None:
-    outcomes = launch(TWELVE, Home(tmp_path), Roots.from_environment(), on="ray", resources=TWO)
+    outcomes = launch(TWELVE, Home(tmp_path), on="ray", resources=TWO)
     assert numbers(outcomes) == expected
     made = [record["key"] for record in Home(tmp_path).artifacts.log() if record["stage"] == "features"]
     assert len(set(made)) == len(made) == 6
@@ -60,12 +59,12 @@ def test_all_runs_finish_when_a_worker_is_killed(expected: list[dict[str, Any]],
     def kill_the_first_seen() -> None:
         while not (log := Home(tmp_path).artifacts.log()):
             time.sleep(0.005)
-        os.kill(log[0]["pid"], signal.SIGKILL)
         killed.append(log[0]["pid"])
+        os.kill(killed[0], signal.SIGKILL)
 
     watcher = threading.Thread(target=kill_the_first_seen, daemon=True)
     watcher.start()
-    outcomes = launch(TWELVE, Home(tmp_path), Roots.from_environment(), on="ray", resources=TWO)
+    outcomes = launch(TWELVE, Home(tmp_path), on="ray", resources=TWO)
     assert len(killed) == 1
     assert numbers(outcomes) == expected
     last = Home(tmp_path).artifacts.log()[-1]["pid"]
@@ -78,17 +77,17 @@ def test_a_node_that_does_not_see_the_home_sends_its_results(
 ) -> None:
     monkeypatch.setattr("ftt.launch.ray.seen_by", lambda home: nullcontext("a file that is not there"))
     home = Home(tmp_path)
-    outcomes = launch(TWELVE[:2], home, Roots.from_environment(), on="ray", resources=TWO)
+    outcomes = launch(TWELVE[:2], home, on="ray", resources=TWO)
     assert numbers(outcomes) == expected[:2]
     assert not (tmp_path / "artifacts").exists(), "the node worked elsewhere"
-    assert [home.runs.state(spec) for spec in TWELVE[:2]] == ["done", "done"]
+    assert [home.runs.state(outcome.run) for outcome in outcomes] == ["done", "done"]
 
 
 @pytest.mark.usefixtures("on_two_cores")
-def test_moments_of_four_shards_on_a_cluster_equal_those_of_one_pass_here() -> None:
-    roots = Roots.from_environment()
-    one = moments_by_shards(Digits(), "identity", roots, shards=1, resources=Resources(threads=1))
-    four = moments_by_shards(Digits(), "identity", roots, shards=4, on="ray", resources=TWO)
+def test_moments_of_four_shards_on_a_cluster_equal_those_of_one_pass_here(tmp_path: Path) -> None:
+    here, there = Home(tmp_path / "here"), Home(tmp_path / "there")
+    one = moments_by_shards(Digits(), "identity", here, shards=1, resources=Resources(threads=1))
+    four = moments_by_shards(Digits(), "identity", there, shards=4, on="ray", resources=TWO)
     assert four.count == one.count
     np.testing.assert_allclose(four.mean, one.mean, rtol=0, atol=1e-10)
     np.testing.assert_allclose(four.covariance(), one.covariance(), rtol=0, atol=1e-10)
@@ -97,14 +96,14 @@ def test_moments_of_four_shards_on_a_cluster_equal_those_of_one_pass_here() -> N
 @pytest.mark.usefixtures("on_two_cores")
 def test_a_failing_run_on_a_cluster_keeps_its_traceback_and_stops_nobody(tmp_path: Path) -> None:
     wild = replace(TWELVE[0], train=TWELVE[0].train.replace(lr=1e9))
-    failed, done = launch([wild, TWELVE[1]], Home(tmp_path), Roots.from_environment(), on="ray", resources=TWO)
+    failed, done = launch([wild, TWELVE[1]], Home(tmp_path), on="ray", resources=TWO)
     assert "diverged" in str(failed.error)
     assert done.error is None
-    assert "Traceback" in (Home(tmp_path).runs.folder(wild) / "failed.json").read_text()
+    assert "Traceback" in (Home(tmp_path).runs.folder(failed.run) / "failed.json").read_text()
 
 
 def test_without_ray_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(FttError, match="not installed") as told:
-        launch(TWELVE[:1], Home(tmp_path), Roots.from_environment(), on="ray")
+        launch(TWELVE[:1], Home(tmp_path), on="ray")
     assert "[ray]" in str(told.value)

@@ -8,14 +8,14 @@ from ftt.data.digits import Digits
 from ftt.freeze.pca import PCA
 from ftt.launch import Outcome
 from ftt.methods.erm import ERM
+from ftt.recipe import Recipe
 from ftt.spec import Spec, Training
 
 TWELVE = [
     Spec(
         data=Digits(core_noise=noise),
         backbone="tinyconv",
-        freeze=PCA(p=p),
-        method=ERM(),
+        recipe=Recipe(PCA(p=p), ERM()),
         train=Training(epochs=2, batch_size=64),
         seed=seed,
     )
@@ -28,7 +28,7 @@ TWELVE = [
 def numbers(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     """All of the results but how long they took and where they came from; every run must have one."""
     assert [outcome.error for outcome in outcomes] == [None] * len(outcomes)
-    results = [outcome.result for outcome in outcomes if outcome.result is not None]
+    results = [outcome.result.to_json() for outcome in outcomes if outcome.result is not None]
     return [
         {name: value for name, value in result.items() if name not in ("seconds", "from_store")} for result in results
     ]

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tests.planted import with_accuracies
 
+import ftt
 from ftt.data import Roots
 from ftt.errors import FttError
-from ftt.experiments import noise_grid
-from ftt.experiments.catalogue import EXPERIMENTS, find
-from ftt.experiments.demo import CLAIMS, RECIPES, SETTINGS, Row, specs, verdict
-from ftt.experiments.paper import Printed
-from ftt.experiments.publish import command, publish
-from ftt.experiments.runner import run
-from ftt.experiments.story import Experiment
-from ftt.experiments.tables import AVERAGE, WORST, Board, Measured
+from ftt.paper import noise_grid
+from ftt.paper.demo_claims import specs
+from ftt.paper.experiment import Experiment, Findings, Request
+from ftt.paper.printed_numbers import Printed
+from ftt.paper.publish import Reproduction, publish
+from ftt.paper.result_table import WORST, Cell, Measured, ResultTable
+from ftt.registry import EXPERIMENTS
 from ftt.spec import Spec
 from ftt.store import Home
 
@@ -35,36 +37,61 @@ PAPER = [
 ]
 
 
-def asks() -> list[tuple[str, str, str | None]]:
+def request(name: str, budget: str = "cpu", dataset: str = "") -> Request:
+    """The request that an experiment makes of it."""
+    return EXPERIMENTS.get(name).checked(Request(budget, dataset))
+
+
+def cells_of(name: str, budget: str = "cpu", dataset: str = "") -> list[Cell]:
+    return EXPERIMENTS.get(name).cells(request(name, budget, dataset))
+
+
+def reproduction(name: str, table: ResultTable, asked: Request, roots: Roots | None = None) -> Reproduction:
+    experiment = EXPERIMENTS.get(name)
+    return Reproduction(experiment, asked, table, experiment.findings(table, asked, roots or Roots.from_environment()))
+
+
+def requests() -> list[tuple[str, str, str]]:
+    # The paper has no IRM, CVaR-DRO or JTT on Dominoes, and its own settings only for its own data sets and methods.
+    unpublished = {
+        ("table-main", "dominoes"),
+        ("recipes", "dominoes"),
+        ("random-weights", "digits"),
+        ("reviews", "reviews"),
+    }
     return [
         (name, budget, dataset)
-        for name, experiment in EXPERIMENTS.items()
+        for name in EXPERIMENTS.entries()
         for budget in ("paper", "cpu", "smoke")
-        for dataset in experiment.datasets or (None,)
-        # The paper has no IRM, CVaR-DRO or JTT on Dominoes.
-        if (name, budget, dataset) != ("table-main", "paper", "dominoes")
+        for dataset in EXPERIMENTS.get(name).datasets or ("",)
+        if budget != "paper" or (name, dataset) not in unpublished
     ]
 
 
 def test_every_table_and_figure_of_the_paper_has_a_name() -> None:
-    assert set(PAPER) <= set(EXPERIMENTS)
+    assert set(PAPER) <= set(EXPERIMENTS.entries())
 
 
-@pytest.mark.parametrize(("name", "budget", "dataset"), asks())
+@pytest.mark.parametrize(("name", "budget", "dataset"), requests())
 def test_every_spec_of_a_named_experiment_survives_json_and_stands_in_one_cell(
-    name: str, budget: str, dataset: str | None
+    name: str, budget: str, dataset: str
 ) -> None:
-    experiment = find(name)
-    cells = experiment.cells(experiment.ask(budget, dataset))
+    cells = cells_of(name, budget, dataset)
     listed = [spec for cell in cells for spec in cell.specs]
     assert all(Spec.from_description(json.loads(json.dumps(spec.describe()))) == spec for spec in listed)
-    roots = Counter((cell.row, cell.column) for cell in cells)
-    assert all(count == 1 for count in roots.values())
-    assert experiment.differs(experiment.ask(budget, dataset))
+    places = Counter((cell.row, cell.column) for cell in cells)
+    assert all(count == 1 for count in places.values())
+    assert EXPERIMENTS.get(name).differs(request(name, budget, dataset))
+
+
+@pytest.mark.parametrize(("name", "words"), [("recipes", "irm"), ("random-weights", "digits"), ("reviews", "reviews")])
+def test_an_experiment_the_paper_does_not_have_cannot_be_run_at_its_budget(name: str, words: str) -> None:
+    with pytest.raises(FttError, match=f"published setting(.|\n)*{words}"):
+        cells_of(name, "paper")
 
 
 def test_figure_1_has_25_cells_and_three_seeds_in_its_corners() -> None:
-    cells = find("fig1").cells(find("fig1").ask("cpu"))
+    cells = cells_of("fig1")
     erm = {cell.column: len(cell.specs) for cell in cells if cell.row == noise_grid.ERM}
     assert len(erm) == 25
     corners = {noise_grid.at(c, s) for c in (0.0, 0.2) for s in (0.0, 0.2)}
@@ -72,7 +99,7 @@ def test_figure_1_has_25_cells_and_three_seeds_in_its_corners() -> None:
 
 
 def test_the_papers_budget_is_the_papers_setting() -> None:
-    (first, *_) = find("table-main").cells(find("table-main").ask("paper", "waterbirds"))
+    (first, *_) = cells_of("table-main", "paper", "waterbirds")
     spec = first.specs[0]
     assert len(first.specs) == 10
     assert (spec.backbone, spec.train.epochs, spec.train.lr) == ("timm:resnet50.tv_in1k", 100, 1e-3)
@@ -87,19 +114,19 @@ def test_the_papers_budget_is_the_papers_setting() -> None:
         ({"dataset": "dominos"}, "did you mean 'dominoes'"),
     ],
 )
-def test_what_cannot_be_asked_is_said(options: dict[str, str], words: str) -> None:
+def test_a_request_that_cannot_be_met_is_refused_with_what_can(options: dict[str, str], words: str) -> None:
     with pytest.raises(FttError, match=words):
-        find("fig1").ask(**options)  # type: ignore[arg-type]
+        request("fig1", **options)
 
 
 def test_an_experiment_with_its_own_data_takes_no_data_set() -> None:
     with pytest.raises(FttError, match="own data"):
-        find("recipes").ask(dataset="dominoes")
+        request("fig3", dataset="dominoes")
 
 
 def test_an_unknown_experiment_is_named_with_the_nearest_one() -> None:
     with pytest.raises(FttError, match="did you mean 'recipes'"):
-        find("recipe")
+        EXPERIMENTS.get("recipe")
 
 
 def planted(core: float, spurious: float, row: str) -> float:
@@ -108,29 +135,24 @@ def planted(core: float, spurious: float, row: str) -> float:
     return 0.75 + gain + (0.3 * max(spurious - core, 0) if row == noise_grid.FTT else 0)
 
 
-def board_of(experiment: Experiment) -> Board:
+def planted_table(experiment: Experiment) -> ResultTable:
     measured = []
-    for cell in experiment.cells(experiment.ask("cpu")):
-        data = cell.specs[0].data.describe()
+    for cell in experiment.cells(experiment.checked(Request())):
+        data: dict[str, Any] = cell.specs[0].data.describe()
         value = planted(data["core_noise"], data["spurious_noise"], cell.row)
-        text = {WORST: value, AVERAGE: value, "spec": cell.specs[0].describe(), "labels": "clean"}
-        text |= {"run_id": "0", "probe": {}, "seconds": {}, "version": "0"}
-        measured.append(Measured(cell, (text,) * len(cell.specs)))
-    return Board(measured)
+        measured.append(Measured(cell, tuple(with_accuracies(value, value, spec=spec) for spec in cell.specs)))
+    return ResultTable(measured)
 
 
 def test_figure_1_states_the_rank_correlation_and_what_ftt_recovers(tmp_path: Path) -> None:
-    experiment = find("fig1")
-    ask = experiment.ask("cpu")
-    board = board_of(experiment)
-    story = experiment.story(board, ask, Roots.from_environment())
-    rank, recovered, worst = story.findings
+    made = reproduction("fig1", planted_table(EXPERIMENTS.get("fig1")), request("fig1"))
+    rank, recovered, worst = made.findings.sentences
     assert "25 settings: -1.00" in rank
     assert "+10.0 to −10.0" in rank
     # Mean of (core − spurious) / 2 over the ten settings above the diagonal.
     assert "over the 10 settings with η_core > η_spu: +5.0 points" in recovered
     assert "+0.0 points" in worst
-    files = publish(experiment, ask, board, story, tmp_path)
+    files = publish(made, tmp_path)
     assert [path.name for path in files] == ["fig1.md", "fig1.png", "fig1.jsonl"]
     page = files[0].read_text()
     assert "`ftt reproduce fig1 --budget cpu`" in page
@@ -138,64 +160,59 @@ def test_figure_1_states_the_rank_correlation_and_what_ftt_recovers(tmp_path: Pa
     assert len(files[2].read_text().splitlines()) == 3 * (25 + 4 * 2)
 
 
+def test_a_page_says_how_many_runs_failed() -> None:
+    first, *others = cells_of("fig1", "smoke")
+    results = [Measured(cell, (with_accuracies(0.7, 0.8, spec=cell.specs[0]),)) for cell in others]
+    table = ResultTable([Measured(first, ()), *results])
+    page = Reproduction(EXPERIMENTS.get("fig1"), request("fig1", "smoke"), table, Findings([])).to_markdown()
+    assert f"{len(others)} runs, 1 failed" in page
+
+
 def test_the_command_of_a_page_names_the_data_set_where_there_is_a_choice() -> None:
-    experiment = find("table-p")
-    assert command(experiment, experiment.ask("cpu", "dominoes", 2)).endswith("--dataset dominoes --seeds 2")
+    asked = Request("cpu", "dominoes", seeds=2, probe_seeds=3)
+    made = Reproduction(EXPERIMENTS.get("table-p"), asked, ResultTable([]), Findings([]))
+    assert made.command == "ftt reproduce table-p --budget cpu --dataset dominoes --seeds 2 --probe-seeds 3"
+    assert made.stem == "table-p-dominoes"
 
 
 def test_a_cell_is_measured_once_whatever_table_it_stands_in() -> None:
-    def keys(name: str, dataset: str | None = None) -> set[str]:
-        experiment = find(name)
-        return {spec.key for cell in experiment.cells(experiment.ask("cpu", dataset)) for spec in cell.specs}
+    def runs(name: str, dataset: str = "") -> set[Spec]:
+        return {spec for cell in cells_of(name, dataset=dataset) for spec in cell.specs}
 
-    assert keys("fig-dominoes") == keys("fig1")
-    assert len(keys("table-p", "dominoes") - keys("fig1")) == 3 * 3
-    assert keys("fig4", "dominoes") <= keys("fig1")
+    assert runs("fig-dominoes") == runs("fig1")
+    assert len(runs("table-p", "dominoes") - runs("fig1")) == 3 * 3
+    assert runs("fig4", "dominoes") <= runs("fig1")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["table-p", "fig-dims", "fig4", "table-main"])
 def test_a_smoke_run_ends_in_a_page(name: str, tmp_path: Path) -> None:
-    experiment = find(name)
-    ask = experiment.ask("smoke", "dominoes")
-    home, roots = Home(tmp_path / "home"), Roots.from_environment()
-    board = Board(
-        Measured(cell, tuple(run(spec, home, roots) for spec in cell.specs)) for cell in experiment.cells(ask)
-    )
-    story = experiment.story(board, ask, roots)
-    page = publish(experiment, ask, board, story, tmp_path / "out")[0].read_text()
-    assert all(cell.text(WORST) in page for cell in board.cells)
+    home = Home(tmp_path / "home")
+    one = ftt.Resources(workers=1)
+    made = ftt.reproduce(name, budget="smoke", dataset="dominoes", home=home, out=tmp_path / "out", resources=one)
+    page = made.files[0].read_text()
+    assert all(cell.text(WORST) in page for cell in made.table.cells)
+    assert made.failures == {}
 
 
 @pytest.mark.parametrize("name", ["fig3", "table-counts"])
 def test_what_is_not_made_of_runs_still_has_a_page(name: str, tmp_path: Path) -> None:
-    experiment = find(name)
-    ask = experiment.ask("smoke")
-    assert experiment.cells(ask) == []
-    story = experiment.story(Board([]), ask, Roots(tmp_path / "cache", None))
-    assert story.findings
-    assert name == "fig3" or all("not counted" in finding for finding in story.findings)
-    assert publish(experiment, ask, Board([]), story, tmp_path)[0].read_text().startswith("# ")
+    assert cells_of(name, "smoke") == []
+    made = reproduction(name, ResultTable([]), request(name, "smoke"), Roots(tmp_path / "cache", None))
+    sentences = made.findings.sentences
+    assert sentences
+    assert name == "fig3" or all("not counted" in sentence for sentence in sentences)
+    assert publish(made, tmp_path)[0].read_text().startswith("# ")
 
 
 def test_figure_3_ends_worse_where_the_core_is_noisier() -> None:
-    experiment = find("fig3")
-    story = experiment.story(Board([]), experiment.ask("cpu"), Roots.from_environment())
-    ratios = [float(row[3]) for row in story.tables[0].rows]
-    closed = [float(row[4]) for row in story.tables[0].rows]
+    (table,) = reproduction("fig3", ResultTable([]), request("fig3")).findings.tables
+    ratios = [float(row[3]) for row in table.rows]
+    closed = [float(row[4]) for row in table.rows]
     assert ratios[1] > 1.5 * ratios[0]
     assert ratios == pytest.approx(closed, abs=2e-3)
 
 
-def test_the_demo_runs_three_recipes_at_two_noises_and_shares_them_with_the_table_of_recipes() -> None:
-    listed = specs("dominoes")
-    assert [(setting, recipe) for setting, recipe, _ in listed] == [(s, r) for s in SETTINGS for r in RECIPES]
-    table = {spec.key for cell in find("recipes").cells(find("recipes").ask()) for spec in cell.specs}
-    assert {spec.key for *_, spec in listed} <= table
-
-
-def test_the_verdict_counts_the_directions_that_showed() -> None:
-    rows = [
-        Row(setting, recipe, {}, gain) for (setting, recipe), gain in zip(CLAIMS, (-0.2, 0.0, 0.1, 0.01), strict=True)
-    ]
-    assert verdict(rows).startswith("3 of 4")
+def test_the_demo_shares_its_runs_with_the_table_of_recipes() -> None:
+    table = {spec for cell in cells_of("recipes") for spec in cell.specs}
+    assert {spec for *_, spec in specs("dominoes")} <= table

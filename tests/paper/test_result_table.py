@@ -7,43 +7,40 @@ import re
 from pathlib import Path
 
 import pytest
+from tests.planted import with_accuracies
 
-from ftt.experiments import paper
-from ftt.experiments.tables import AVERAGE, WORST, Board, Cell, Measured
+from ftt.paper import printed_numbers as paper
+from ftt.paper.result_table import AVERAGE, WORST, Cell, Measured, ResultTable
 
 TEX = Path(__file__).parents[3] / "shared" / "paper" / "freeze-then-train.tex"
 
 
-def result(worst: float, average: float, seeds: int = 5) -> dict[str, object]:
-    return {WORST: worst, AVERAGE: average, "spec": {"probe": {"seeds": seeds}}}
-
-
 def test_a_cell_says_mean_error_seeds_paper_and_difference() -> None:
     cell = Cell("ERM", "core 0%", (), paper.Printed(worst=90.0))
-    measured = Measured(cell, (result(0.70, 0.8), result(0.74, 0.8), result(0.75, 0.8)))
+    measured = Measured(cell, tuple(with_accuracies(worst, 0.8, probe_seeds=5) for worst in (0.70, 0.74, 0.75)))
     error = 100 * math.sqrt(((0.03) ** 2 + 0.01**2 + 0.02**2) / 2) / math.sqrt(3)
     assert measured.text(WORST) == f"73.0 ± {error:.1f} (3×5); paper 90.0, −17.0"
     assert measured.text(AVERAGE) == "80.0 ± 0.0 (3×5)"
 
 
 def test_one_seed_has_no_error_and_a_failed_cell_says_so() -> None:
-    assert Measured(Cell("a", "b", ()), (result(0.5, 0.6, 1),)).text(WORST) == "50.0 (1×1)"
+    assert Measured(Cell("a", "b", ()), (with_accuracies(0.5, 0.6),)).text(WORST) == "50.0 (1×1)"
     assert Measured(Cell("a", "b", ()), ()).text(WORST) == "failed"
 
 
 def test_a_place_without_a_cell_is_a_dash_and_has_no_mean() -> None:
-    board = Board(Measured(Cell(row, column, ()), (result(0.5, 0.75, 1),)) for row, column in (("a", "x"), ("b", "y")))
-    assert board.table(WORST).rows == [["a", "50.0 (1×1)", "–"], ["b", "–", "50.0 (1×1)"]]
-    assert board.mean("a", "y") is None
-    assert board.gain("a", "b", "x") is None
+    places = (("a", "x"), ("b", "y"))
+    table = ResultTable(Measured(Cell(row, column, ()), (with_accuracies(0.5, 0.75),)) for row, column in places)
+    assert table.texts(WORST).rows == [["a", "50.0 (1×1)", "–"], ["b", "–", "50.0 (1×1)"]]
+    assert table.mean("a", "y") is None
+    assert table.gain("a", "b", "x") is None
 
 
 def test_a_gain_is_the_difference_of_means_in_one_column() -> None:
-    board = Board(
-        [Measured(Cell("init", "x", ()), (result(0.5, 0.75),)), Measured(Cell("erm", "x", ()), (result(0.6, 0.7),))]
-    )
-    assert board.gain("erm", "init", "x") == pytest.approx(0.1)
-    assert board.gain("erm", "init", "x", AVERAGE) == pytest.approx(-0.05)
+    results = {"init": with_accuracies(0.5, 0.75), "erm": with_accuracies(0.6, 0.7)}
+    table = ResultTable(Measured(Cell(row, "x", ()), (result,)) for row, result in results.items())
+    assert table.gain("erm", "init", "x") == pytest.approx(0.1)
+    assert table.gain("erm", "init", "x", AVERAGE) == pytest.approx(-0.05)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 
 from ftt.report import page as page_module
 from ftt.report.page import Block, write_page
-from ftt.report.tables import percent, plain_table, signed
 
 CHART = {"mark": "bar", "data": {"values": [{"x": "</script><script>alert(1)</script>"}]}, "title": "<b>"}
 
@@ -40,15 +39,3 @@ def test_page_without_charts_carries_no_drawing_library(tmp_path: Path) -> None:
 def test_empty_row_draws_a_rule_above_the_next() -> None:
     rows = Block("one", ("a",), [["1"], [], ["2"], ["3"]]).ruled_rows()
     assert rows == [{"cells": ["1"], "rule": False}, {"cells": ["2"], "rule": True}, {"cells": ["3"], "rule": False}]
-
-
-def test_numbers_are_printed_as_the_paper_does() -> None:
-    assert percent(0.7416) == "74.2"
-    assert signed(0.012) == "+1.2"
-    assert signed(-0.012) == "−1.2"
-
-
-def test_plain_table_aligns_words_left_and_numbers_right() -> None:
-    table = plain_table("T", ("word", "number"), [["a", "1"], [], ["b", "2"]], left=1)
-    assert [column.justify for column in table.columns] == ["left", "right"]
-    assert table.row_count == 2

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from ftt.cli.compose import spec_of
+from ftt.cli.flags import parse as parse_flags
+from ftt.data import Roots
 from ftt.errors import FttError
-from ftt.experiments.sweep import Sweep, parse, read
 from ftt.methods.jtt import JTT
+from ftt.runs.compose import compose, owners_of
+from ftt.runs.sweep_file import MOST, Sweep, parse, read
+from ftt.spec import identify
 
 BASE = {"dataset": "digits", "backbone": "identity"}
 
@@ -20,12 +23,16 @@ def sweep(text: str) -> Sweep:
     return parse(tomllib.loads(text))
 
 
+def keys(made: Sweep) -> set[str]:
+    return {run.key for run in identify(made.specs, Roots.from_environment())}
+
+
 def test_a_grid_is_every_combination_in_the_order_of_the_file() -> None:
     made = sweep('[base]\ndataset = "digits"\n[grid]\np = [0.25, 0.5]\n"data.core_noise" = [0.0, 0.1, 0.2]')
     assert [(run.given["p"], run.given["data.core_noise"]) for run in made.runs] == [
         (p, noise) for p in (0.25, 0.5) for noise in (0.0, 0.1, 0.2)
     ]
-    assert len({spec.key for spec in made.specs}) == 6
+    assert len(keys(made)) == 6
     assert made.varied() == ["p", "data.core_noise"]
 
 
@@ -46,28 +53,29 @@ def test_runs_are_the_base_with_changes_and_may_have_a_grid_of_their_own() -> No
         """
     )
     assert len(made.specs) == 4
-    assert [spec.method and spec.method.name for spec in made.specs] == ["erm", "erm", "jtt", "jtt"]
-    assert isinstance(made.specs[2].method, JTT)
-    assert made.specs[2].method.upweight == 3
+    methods = [spec.recipe.method for spec in made.specs]
+    assert [method and method.name for method in methods] == ["erm", "erm", "jtt", "jtt"]
+    assert isinstance(methods[2], JTT)
+    assert methods[2].upweight == 3
     assert [spec.seed for spec in made.specs] == [0, 0, 0, 1]
     assert {spec.train.epochs for spec in made.specs} == {2}
 
 
 def test_quoted_dotted_and_nested_names_are_the_same() -> None:
     texts = ("[base.data]\ncore_noise = 0.2", '[base]\n"data.core_noise" = 0.2', "[base]\ndata.core_noise = 0.2")
-    keys = {sweep(f'{text}\n[[runs]]\ndataset = "digits"').specs[0].key for text in texts}
-    assert len(keys) == 1
+    made = [sweep(f'{text}\n[[runs]]\ndataset = "digits"').specs for text in texts]
+    assert made[0] == made[1] == made[2]
 
 
 @pytest.mark.parametrize(
     ("p", "budget"), [(None, "cpu"), (0.0, "cpu"), (0.25, "cpu"), (1.0, "cpu"), (0.0, "paper"), (0.25, "paper")]
 )
-def test_keys_are_those_of_ftt_run(p: float | None, budget: str) -> None:
+def test_specs_are_those_of_ftt_run(p: float | None, budget: str) -> None:
     given = {"dataset": "dominoes", "recipe": "ftt", "budget": budget, "protocol": "dfr-original", "seed": 3}
     given |= {} if p is None else {"p": p}
-    wanted = spec_of(given, ["--core-noise", "0.2", "--batch-size", "32"])
+    flags = parse_flags(["--core-noise", "0.2", "--batch-size", "32"], owners_of(given))
     (spec,) = parse({"base": {**given, "data": {"core_noise": 0.2}, "train": {"batch_size": 32}}}).specs
-    assert spec.key == wanted.key
+    assert spec == compose({**given, **flags})
 
 
 def test_a_sweep_over_p_at_the_papers_budget_keeps_one_backbone() -> None:
@@ -78,7 +86,8 @@ def test_a_sweep_over_p_at_the_papers_budget_keeps_one_backbone() -> None:
 
 def test_parameters_of_freezer_and_method_hold_for_every_p() -> None:
     made = parse({"base": {**BASE, "freeze": {"variant": "released"}}, "grid": {"p": [0, 0.5, 1]}})
-    assert [(spec.freeze is not None, spec.method is not None) for spec in made.specs] == [
+    recipes = [spec.recipe for spec in made.specs]
+    assert [(recipe.freeze is not None, recipe.method is not None) for recipe in recipes] == [
         (False, True),
         (True, True),
         (True, False),
@@ -88,24 +97,26 @@ def test_parameters_of_freezer_and_method_hold_for_every_p() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ({"base": {**BASE, "core_noise": 0.2}}, "did you mean 'data.core_noise'"),
-        ({"base": BASE, "grid": {"train.epoch": [1]}}, "did you mean 'train.epochs'"),
+        ({"base": {**BASE, "core_nois": 0.2}}, "did you mean 'core_noise'"),
+        ({"base": BASE, "grid": {"train.epoch": [1]}}, "did you mean 'epochs'"),
+        ({"base": {**BASE, "method": "group-dro", "groups": "attribute"}}, "--probe.groups or --method.groups"),
         ({"base": {**BASE, "recipe": "fft"}}, "did you mean 'ftt'"),
         ({"base": {**BASE, "dataset": "digit"}}, "did you mean 'digits'"),
+        ({"base": {**BASE, "backbone": 3}}, "backbone must be a name"),
         ({"base": {**BASE, "backbone": "identify"}}, "did you mean 'identity'"),
-        ({"base": {**BASE, "budget": "gpu"}}, "there is no budget"),
-        ({"base": {**BASE, "protocol": "mine"}}, "there is no protocol"),
-        ({"base": {"recipe": "ftt"}}, "names no data set"),
-        ({"base": {**BASE, "recipe": 3}}, "recipe of a run is a name"),
-        ({"base": {**BASE, "seed": "x"}}, "seed is no whole number"),
-        ({"base": BASE, "grid": {"p": 0.5}}, "p of a grid needs a list"),
-        ({"base": BASE, "grid": {"p": []}}, "p of a grid needs a list"),
-        ({"base": BASE, "grid": {"p": [1.5]}}, "outside what is allowed"),
+        ({"base": {**BASE, "budget": "gpu"}}, "there is no budget called"),
+        ({"base": {**BASE, "protocol": "mine"}}, "there is no protocol called"),
+        ({"base": {"recipe": "ftt"}}, "a run needs a data set"),
+        ({"base": {**BASE, "recipe": 3}}, "a recipe must be a name"),
+        ({"base": {**BASE, "seed": "x"}}, "an integer: 0 <= seed"),
+        ({"base": BASE, "grid": {"p": 0.5}}, "p of a grid must be a list"),
+        ({"base": BASE, "grid": {"p": []}}, "p of a grid must be a list"),
+        ({"base": BASE, "grid": {"p": [1.5]}}, "0 <= p <= 1"),
         ({"base": {**BASE, "recipe": "erm"}, "grid": {"p": [0.5]}}, "freezes nothing"),
         ({"base": BASE, "grids": {}}, "did you mean 'grid'"),
-        ({**BASE}, "fields of all runs stand in [base]"),
-        ({"base": BASE, "runs": {"seed": 1}}, "no list of tables"),
-        ({"base": 3}, "base of a sweep is no table"),
+        ({**BASE}, "fields of all runs go into [base]"),
+        ({"base": BASE, "runs": {"seed": 1}}, "must be a list of tables"),
+        ({"base": 3}, "base of a sweep must be a table"),
     ],
 )
 def test_a_slip_is_told_with_what_was_meant(text: dict[str, Any], words: str) -> None:
@@ -124,4 +135,17 @@ def test_a_file_that_is_missing_or_no_toml_is_named(tmp_path: Path) -> None:
 
 def test_the_example_is_a_sweep_of_twelve_different_runs() -> None:
     made = read(Path(__file__).parents[2] / "examples" / "sweep.toml")
-    assert len({spec.key for spec in made.specs}) == 12
+    assert len(keys(made)) == 12
+
+
+def test_a_grid_beyond_all_reason_is_refused_before_it_is_made() -> None:
+    axes = {f"{role}.seed": list(range(1000)) for role in ("data", "probe", "freeze")}
+    with pytest.raises(FttError, match="too large") as told:
+        parse({"base": BASE, "grid": axes})
+    assert "1,000,000,000 runs" in str(told.value)
+    assert f"{MOST:,}" in str(told.value)
+
+
+def test_short_and_full_names_of_a_parameter_are_the_same() -> None:
+    short = parse({"base": {**BASE, "core_noise": 0.2, "epochs": 2, "probe_seeds": 3}}).specs
+    assert short == parse({"base": {**BASE, "data": {"core_noise": 0.2}, "train.epochs": 2, "probe.seeds": 3}}).specs

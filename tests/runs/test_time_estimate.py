@@ -8,35 +8,50 @@ import pytest
 
 from ftt.data import Roots
 from ftt.data.digits import Digits
-from ftt.experiments import pilot
-from ftt.experiments.pilot import Cost, estimate
+from ftt.freeze.pca import PCA
 from ftt.methods.erm import ERM
+from ftt.recipe import Recipe
+from ftt.runs import time_estimate
+from ftt.runs.time_estimate import Cost, estimate
 from ftt.spec import Spec, Training
 
-MEASURE = pilot.pilot
-PLACES = Roots.from_environment()
-SPEC = Spec(data=Digits(), backbone="tinyconv", freeze=None, method=ERM(), train=Training(epochs=3))
+MEASURE = time_estimate.pilot
+ROOTS = Roots.from_environment()
+SPEC = Spec(data=Digits(), backbone="tinyconv", recipe=Recipe(None, ERM()), train=Training(epochs=3))
 
 
 @pytest.fixture(autouse=True)
 def _known_costs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pilot, "pilot", lambda spec, roots: Cost(training=2.0, forward=1.0, train_rows=10, rows=30))
+    monkeypatch.setattr(
+        time_estimate, "pilot", lambda spec, roots: Cost(training=2.0, forward=1.0, train_rows=10, rows=30)
+    )
 
 
 def test_a_run_costs_its_epochs_and_two_passes_over_the_data() -> None:
-    assert estimate([SPEC], PLACES) == 3 * 10 * 2 + 30 + 30
+    assert estimate([SPEC], ROOTS) == 3 * 10 * 2 + 30 + 30
 
 
 def test_steps_count_where_they_are_given() -> None:
-    assert estimate([replace(SPEC, train=Training(steps=4, batch_size=5))], PLACES) == 4 * 5 * 2 + 30 + 30
+    assert estimate([replace(SPEC, train=Training(steps=4, batch_size=5))], ROOTS) == 4 * 5 * 2 + 30 + 30
 
 
 def test_runs_that_differ_in_probing_only_share_features_and_training() -> None:
     several = [replace(SPEC, probe=SPEC.probe.replace(dims=dims)) for dims in (2, 4, 8)]
-    assert estimate(several, PLACES) == estimate([SPEC], PLACES)
+    assert estimate(several, ROOTS) == estimate([SPEC], ROOTS)
+
+
+def test_every_p_that_is_joined_late_shares_the_training_of_the_plain_method() -> None:
+    late = [replace(SPEC, recipe=Recipe(PCA(p=p), ERM(), "late")) for p in (0.25, 0.5)]
+    joint = [replace(SPEC, recipe=Recipe(PCA(p=p), ERM())) for p in (0.25, 0.5)]
+    assert estimate([SPEC, *late], ROOTS) == estimate([SPEC], ROOTS)
+    assert estimate([SPEC, *joint], ROOTS) == 3 * (3 * 10 * 2 + 30) + 30
+
+
+def test_what_trains_nothing_costs_one_pass() -> None:
+    assert estimate([replace(SPEC, recipe=Recipe(PCA(), None))], ROOTS) == 30
 
 
 def test_a_pilot_times_real_steps() -> None:
-    cost = MEASURE(SPEC, PLACES)
+    cost = MEASURE(SPEC, ROOTS)
     assert 0 < cost.forward < cost.training < 1
     assert cost.train_rows < cost.rows

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 from ftt.errors import FttError
-from ftt.theory import Mechanism, Start, flow, invariant, retrained_error, sgd, xavier_start
-from ftt.theory.flow import Flow, frozen_count, xavier
+from ftt.theory import Mechanism, Start, flow, follow, invariant, retrained_error, sgd, xavier_start
+from ftt.theory.gradient_flow import Flow, frozen_count, xavier
 from ftt.theory.mechanism import Array
-from ftt.theory.rosenbrock import rodas_step
+from ftt.theory.rosenbrock import Field, rodas_step
 
 
 def by_scipy(mechanism: Mechanism, start: Start, t: float) -> tuple[Array, Array]:
@@ -34,7 +32,7 @@ def by_scipy(mechanism: Mechanism, start: Start, t: float) -> tuple[Array, Array
 
 @pytest.mark.parametrize("p", [0.0, 0.5, 0.75, 1.0])
 def test_flow_agrees_with_scipy_to_1e_8(mechanism: Mechanism, p: float) -> None:
-    run = flow(mechanism, 4, p, [0.5, 20.0], rng=3, rtol=1e-11, atol=1e-11)
+    run = flow(mechanism, 4, p, [0.5, 20.0], rng=3, tolerance=1e-11)
     W, b = by_scipy(mechanism, run.start, 20.0)
     assert np.max(np.abs(run.W[-1] - W)) < 1e-8
     assert np.max(np.abs(run.b[-1] - b)) < 1e-8
@@ -42,7 +40,7 @@ def test_flow_agrees_with_scipy_to_1e_8(mechanism: Mechanism, p: float) -> None:
 
 @pytest.mark.parametrize("p", [0.0, 0.75])
 def test_invariant_holds_along_the_flow_to_1e_8(mechanism: Mechanism, p: float) -> None:
-    run = flow(mechanism, 4, p, np.geomspace(1e-2, 1e4, 8), rng=3, rtol=1e-10, atol=1e-10)
+    run = flow(mechanism, 4, p, np.geomspace(1e-2, 1e4, 8), rng=3, tolerance=1e-10)
     before = invariant(run.start.W, run.start.b, run.start.frozen)
     for W, b in zip(run.W, run.b, strict=True):
         assert np.max(np.abs(invariant(W, b, run.start.frozen) - before)) < 1e-8
@@ -65,7 +63,7 @@ def test_error_falls_with_the_fourth_power_of_the_step(mechanism: Mechanism) -> 
     for n in (80, 160):
         V, b = Xi.T @ start.W, start.b
         for _ in range(n):
-            V, b, _ = rodas_step(D, Xi.T @ mechanism.xy, V, b, 0, 1 / n, rtol=1e-6, atol=1e-6)
+            V, b, _ = rodas_step(Field(D, Xi.T @ mechanism.xy, 0), V, b, 1 / n, tolerance=1e-6)
         errors.append(np.max(np.abs(Xi @ V - exact)))
     assert 12 < errors[0] / errors[1] < 20
 
@@ -133,30 +131,32 @@ def ill_conditioned(condition: float) -> Mechanism:
 def test_ill_conditioned_sigma_is_integrated_within_tolerance(p: float) -> None:
     mechanism = ill_conditioned(1e8)
     assert mechanism.eigenvalues[0] / mechanism.eigenvalues[-1] == pytest.approx(1e8, rel=0.01)
-    loose = flow(mechanism, 6, p, [10.0, 1e4], rng=1, rtol=1e-8, atol=1e-8)
-    tight = flow(mechanism, 6, p, [10.0, 1e4], rng=1, rtol=1e-11, atol=1e-11)
+    loose = flow(mechanism, 6, p, [10.0, 1e4], rng=1, tolerance=1e-8)
+    tight = flow(mechanism, 6, p, [10.0, 1e4], rng=1, tolerance=1e-11)
     assert np.max(np.abs(loose.W - tight.W)) < 1e-6
     assert np.max(loose.drift) < 1e-6
 
 
-def test_a_tolerance_that_cannot_be_met_raises_with_the_reason(mechanism: Mechanism) -> None:
-    with pytest.raises(FttError, match="cannot be followed") as caught:
-        flow(mechanism.rescaled(1e4), 4, 0.0, 1e4, rng=0, rtol=1e-16, atol=1e-16, max_steps=200)
-    assert "stuck at t" in str(caught.value)
+def test_a_tolerance_that_cannot_be_met_raises_with_the_reason(
+    mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ftt.theory.rosenbrock.MAX_STEPS", 200)
+    with pytest.raises(FttError, match="cannot be integrated") as caught:
+        flow(mechanism.rescaled(1e4), 4, 0.0, 1e4, rng=0, tolerance=1e-16)
+    assert "stopped at t" in str(caught.value)
 
 
 def test_a_lost_invariant_raises_with_the_reason(mechanism: Mechanism, monkeypatch: pytest.MonkeyPatch) -> None:
-    # By name, because the package offers the function `flow` where the module would be found.
-    monkeypatch.setattr(importlib.import_module("ftt.theory.flow"), "DRIFT_FACTOR", 1e-6)
+    monkeypatch.setattr("ftt.theory.gradient_flow.DRIFT_FACTOR", 1e-6)
     with pytest.raises(FttError, match="invariant") as caught:
-        flow(mechanism, 4, 0.0, 10.0, rng=0, rtol=1e-4, atol=1e-4)
+        flow(mechanism, 4, 0.0, 10.0, rng=0, tolerance=1e-4)
     assert "condition number" in str(caught.value)
 
 
 def test_fractional_numbers_of_features_are_refused() -> None:
     assert frozen_count(20, 0.25) == 5
     assert frozen_count(3, 1 / 3) == 1
-    with pytest.raises(FttError, match="number of features"):
+    with pytest.raises(FttError, match="whole number of features"):
         frozen_count(10, 0.25)
 
 
@@ -167,9 +167,11 @@ def test_times_out_of_order_are_refused(mechanism: Mechanism, t: list[float]) ->
 
 
 def test_a_start_of_the_wrong_shape_is_refused(mechanism: Mechanism) -> None:
-    start = xavier_start(mechanism, 4, 0.0, np.random.default_rng(0))
+    start = xavier_start(mechanism, 4)
     with pytest.raises(FttError, match="start does not fit"):
-        flow(mechanism, 5, 0.0, 1.0, start=start)
+        follow(mechanism, Start(start.W[:-1], start.b, 0), 1.0)
+    with pytest.raises(FttError, match="teacher does not fit"):
+        follow(mechanism, start, 1.0, teacher=np.ones(3))
 
 
 def large() -> Flow:

@@ -102,13 +102,13 @@ def test_the_assumption_that_fails_is_named(change: dict[str, object], expected:
     [
         ({"Sigma": np.diag([1.0, -1.0])}, "invertible"),
         ({"Sigma": np.array([[2.0, 1.0], [0.0, 1.0]])}, "symmetric"),
-        ({"Sigma": np.eye(3)}, "fit together"),
+        ({"Sigma": np.eye(3)}, "incompatible"),
         ({"beta": [1.0, 1.0]}, "unit length"),
         ({"gamma": [0.5]}, "unit length"),
         ({"gamma": []}, "vector"),
         ({"eta_core": 0.0}, "eta_core"),
         ({"eta_spu": float("nan")}, "eta_spu"),
-        ({"declared_k": 3}, "range"),
+        ({"declared_k": 3}, "k is out of range"),
     ],
 )
 def test_nonsense_is_refused_with_its_name(change: dict[str, object], word: str) -> None:

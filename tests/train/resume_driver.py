@@ -6,6 +6,7 @@ restart costs no imports. Prints how often the child was killed while training.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -16,20 +17,19 @@ from pathlib import Path
 import torch
 
 import ftt.train.loop
-from ftt.data import Roots
-from ftt.experiments.runner import run
-from ftt.spec import Spec
+from ftt.runs.runner import run_spec
+from ftt.spec import Run, Spec
 from ftt.store import Home
 
 
-def child(spec: Spec, home: Path) -> int:
-    """Fork a run of the Spec; returns the child's process id."""
+def child(run: Run, home: Home) -> int:
+    """Fork the run; returns the child's process id."""
     pid = os.fork()
     if pid == 0:
         try:
-            run(spec, Home(home), Roots.from_environment())
+            run_spec(run.spec, home)
         finally:
-            os._exit(0 if Home(home).runs.find(spec) else 1)
+            os._exit(0 if home.runs.find(run) else 1)
     return pid
 
 
@@ -49,23 +49,22 @@ def wait_for_checkpoints(home: Path, pid: int, count: int) -> bool:
     return True
 
 
-def main(spec_path: str, home: str, kills: str) -> None:
-    import json
-
+def main(spec_path: str, folder: str, kills: str) -> None:
     torch.set_num_threads(1)
     ftt.train.loop.CHECKPOINT_SECONDS = 0.0
-    spec = Spec.from_description(json.loads(Path(spec_path).read_text()))
-    moments = random.Random(int.from_bytes(spec.key.encode()[:4], "big"))
+    home = Home(Path(folder))
+    run = Spec.from_description(json.loads(Path(spec_path).read_text())).identify(home.roots)
+    moments = random.Random(int.from_bytes(run.key.encode()[:4], "big"))
     killed = 0
     while killed < int(kills):
-        pid = child(spec, Path(home))
-        if not wait_for_checkpoints(Path(home), pid, moments.randint(1, 6)):
+        pid = child(run, home)
+        if not wait_for_checkpoints(home.root, pid, moments.randint(1, 6)):
             break
         time.sleep(moments.uniform(0, 0.02))
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         killed += 1
-    pid = child(spec, Path(home))
+    pid = child(run, home)
     _, status = os.waitpid(pid, 0)
     sys.stdout.write(f"{killed}\n")
     raise SystemExit(os.waitstatus_to_exitcode(status))

@@ -9,8 +9,8 @@ from ftt.backbones.identity import Identity
 from ftt.data.grouped import DatasetInfo, Fittable
 from ftt.data.inputs import ArrayInputs
 from ftt.spec import Training
-from ftt.train import fit, preset
-from ftt.train.batches import Batches
+from ftt.train import fit
+from ftt.train.batches import Batches, Frozen
 
 DOMAINS = ("art", "photo", "sketch")
 
@@ -21,7 +21,8 @@ def domains(sizes: tuple[int, ...], batch_size: int) -> Batches:
     info = DatasetInfo("small", ("dog", "cat"), DOMAINS, "")
     split = Fittable("train", inputs, a, np.arange(len(a)).astype(str), info, y=a % 2)
     backbone = Identity.create("", inputs)
-    return Batches(split, backbone, np.zeros((len(a), 0), np.float32), batch_size, sampling="per-attribute")
+    training = Training(batch_size=batch_size, sampling="per-attribute")
+    return Batches(split, backbone, Frozen(np.zeros((len(a), 0), np.float32)), training)
 
 
 def test_a_batch_holds_as_many_rows_of_every_domain_however_rare_it_is() -> None:
@@ -45,6 +46,6 @@ def test_a_training_in_steps_stops_at_that_step_and_logs_the_broken_epoch() -> N
     n = len(data["train"])
     per_epoch = -(-n // 15)
     wanted = 2 * per_epoch + 1
-    model = fit(data, preset("erm"), "identity", training=Training(epochs=1, batch_size=15, steps=wanted))
+    model = fit(data, "erm", "identity", training=Training(epochs=1, batch_size=15, steps=wanted))
     rows = [int(np.sum(record["rows_by_group"])) for record in model.log]
     assert rows == [n, n, 15]

@@ -54,5 +54,5 @@ def test_a_loss_over_the_whole_batch_is_refused_on_two_processes(tmp_path: Path)
         env=environment,
     )
     assert done.returncode == 2
-    assert "needs a whole batch" in done.stderr
+    assert "needs whole batches" in done.stderr
     assert "Traceback" not in done.stderr

@@ -12,9 +12,10 @@ from tests.contracts.small import ROWS, small_data
 import ftt
 from ftt.errors import FttError
 from ftt.probe import DFRProbe
+from ftt.recipe import Recipe, preset
 from ftt.spec import Training
 from ftt.store import ArtifactStore
-from ftt.train import Recipe, fit, preset
+from ftt.train import Services, fit
 from ftt.train.loop import learning_rate
 
 SHORT = Training(epochs=2, batch_size=32, lr=0.05)
@@ -98,7 +99,7 @@ def test_a_sweep_over_p_extracts_features_once_and_fits_one_basis(tmp_path: Path
     store = ArtifactStore(tmp_path)
     data = small_data()
     for p in (0.25, 0.5, 0.75):
-        fit(data, Recipe(ftt.PCA(p=p), ftt.ERM()), "tinyconv", training=SHORT, cache=store)
+        fit(data, Recipe(ftt.PCA(p=p), ftt.ERM()), "tinyconv", training=SHORT, services=Services(cache=store))
     assert store.made["features"] == 1
     assert store.made["basis"] == 1
     assert store.made["trained"] == 3
@@ -108,7 +109,7 @@ def test_a_late_join_shares_one_training_with_erm_and_with_every_p(tmp_path: Pat
     store = ArtifactStore(tmp_path)
     data = small_data()
     for recipe in (Recipe(None, ftt.ERM()), *(Recipe(ftt.PCA(p=p), ftt.ERM(), "late") for p in (0.25, 0.5))):
-        fit(data, recipe, "tinyconv", training=SHORT, cache=store)
+        fit(data, recipe, "tinyconv", training=SHORT, services=Services(cache=store))
     assert store.made["trained"] == 1
 
 
@@ -138,11 +139,24 @@ def test_the_exported_module_gives_the_probes_predictions() -> None:
     for recipe in (preset("init"), preset("erm"), preset("ftt"), preset("ftt-late")):
         model = fit(data, recipe, "tinyconv", training=SHORT)
         probe = DFRProbe(averages=2).fit(model.transform(data["val"]), data["val"].y, attribute=data["val"].a)
-        module = model.export(probe.coef_, probe.intercept_)
+        module = model.export(probe)
         x = model.frozen.prepare(data["test"].inputs.read(np.arange(ROWS)))
         logits = module(x).numpy()
         np.testing.assert_allclose(logits[:, 1], probe.decision_function(model.transform(data["test"])), atol=1e-4)
         assert not any(parameter.requires_grad for parameter in module.parameters())
+
+
+def test_a_probe_of_scikit_learn_can_be_exported_and_one_that_is_not_fitted_is_refused() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    data = small_data("features")
+    model = fit(data, "init", "identity")
+    probe = LogisticRegression().fit(model.transform(data["val"]), data["val"].y)
+    x = model.frozen.prepare(data["test"].inputs.read(np.arange(ROWS)))
+    logits = model.export(probe)(x).numpy()
+    np.testing.assert_array_equal(logits.argmax(1), probe.predict(model.transform(data["test"])))
+    with pytest.raises(FttError, match="fitted linear probe"):
+        model.export(DFRProbe())
 
 
 def test_the_model_card_says_how_it_was_made(tmp_path: Path) -> None:

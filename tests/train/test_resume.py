@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,13 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from ftt.data import Roots
 from ftt.data.digits import Digits
-from ftt.experiments.runner import run
 from ftt.methods.jtt import JTT
+from ftt.recipe import Recipe, preset
+from ftt.result import Result
+from ftt.runs.runner import run_spec
 from ftt.spec import Spec, Training
 from ftt.store import Home
-from ftt.train import Recipe, preset
 from ftt.train.checkpoint import CheckpointFile, Position, Snapshot
 
 RECIPES = {
@@ -35,19 +36,17 @@ def trained(home: Path) -> dict[str, npt.NDArray[Any]]:
     return load_file(path)
 
 
-def without_times(result: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in result.items() if key not in ("seconds", "from_store")}
+def without_times(result: Result) -> Result:
+    return replace(result, seconds={})
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 def test_five_kills_change_no_bit_of_weights_and_result(name: str, tmp_path: Path) -> None:
-    recipe = RECIPES[name]
     spec = Spec(
         data=Digits(core_noise=0.2),
         backbone="tinyconv",
-        freeze=recipe.freeze,
-        method=recipe.method,
+        recipe=RECIPES[name],
         train=Training(epochs=8, batch_size=64, schedule="drop", drop_after=4),
     )
     (tmp_path / "spec.json").write_text(json.dumps(spec.describe()))
@@ -57,8 +56,8 @@ def test_five_kills_change_no_bit_of_weights_and_result(name: str, tmp_path: Pat
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) == 5
     torch.set_num_threads(1)
-    whole = run(spec, Home(tmp_path / "whole"), Roots.from_environment())
-    killed = Home(tmp_path / "killed").runs.find(spec)
+    whole = run_spec(spec, Home(tmp_path / "whole"))
+    killed = Home(tmp_path / "killed").runs.find(whole.run)
     assert killed is not None
     assert without_times(killed) == without_times(whole)
     expected, got = trained(tmp_path / "whole"), trained(tmp_path / "killed")

@@ -33,6 +33,8 @@ def parse(arguments: Sequence[str], owners: Owners) -> Fields:
         kind = get_type_hints(owners[role])[field]
         if name in found:
             raise FttError(f"--{flag} is given twice", given=word, allowed="each flag once")
+        if negated and has_value:
+            raise FttError(f"--{flag} takes no value", given=word, allowed=f"--{flag}, or --{flag[3:]}={value}")
         if kind is bool and not has_value:
             given = words.pop(0).lower() if words and words[0].lower() in BOOLEANS and not negated else "true"
             found[name] = BOOLEANS[given] is not negated

@@ -8,19 +8,19 @@ from ftt.paper.result_table import ResultTable
 from ftt.report.tables import TextTable
 from ftt.report.theory_maps import toy_chart
 from ftt.theory import single_feature_ratio
-from ftt.theory.toy import figure_3
+from ftt.theory.figure3 import figure_3
 
 
 def toy_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
     """Both flows as numbers and as a picture; the closed form stands beside the integration."""
     toys = figure_3()
     rows = []
-    for name, toy in toys:
+    for toy in toys:
         end, ratio = toy.flow.v[-1], float(toy.flow.ratio[-1])
         pairs = [f"({at[0]:.3f}, {at[1]:.3f})" for at in (end, toy.v_test)]
-        rows.append([name, *pairs, f"{ratio:.3f}", f"{single_feature_ratio(toy.flow.mechanism):.3f}"])
+        rows.append([toy.name, *pairs, f"{ratio:.3f}", f"{single_feature_ratio(toy.flow.mechanism):.3f}"])
     columns = ["noise", "v(t): along core, spurious", "retrained", "test error / optimum", "closed form"]
-    ratios = [float(toy.flow.ratio[-1]) for _, toy in toys]
+    ratios = [float(toy.flow.ratio[-1]) for toy in toys]
     finding = (
         f"after retraining the test error is {ratios[0]:.2f} times the optimum where the core is less noisy, "
         f"{ratios[1]:.2f} times where it is noisier"

@@ -15,6 +15,7 @@ from ftt.report.theory import (
     GREEN,
     ORANGE,
     PINK,
+    RATIO,
     RED,
     SKY,
     Chart,
@@ -24,42 +25,59 @@ from ftt.report.theory import (
     headed,
     ratio_axis,
 )
+from ftt.theory.figure3 import PlaneFlow
 from ftt.theory.mechanism import Array
-from ftt.theory.phase import Phase
-from ftt.theory.toy import Toy
+from ftt.theory.phases import METHODS, PhaseDiagram, Sweep
 
 COLOUR_TOP = 20.0
+BROKEN = "split(datum.label, / (?=[<>])/)"
+"""Label of a noise setting on two lines."""
 NOISE_TICKS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5)
 
 
-def toy_chart(toys: Sequence[tuple[str, Toy]]) -> Chart:
+KINDS = ("v(0), start", "v(t), trained", "v(t), retrained", "β, optimum at test time")
+
+
+def toy_chart(flows: Sequence[PlaneFlow]) -> Chart:
     """Figure 3: v(t) in the plane (γ to the right, β up), and the two parts of the test error after retraining."""
-    names = [name for name, _ in toys]
-    colours = alt.Scale(domain=names, range=[BLUE, RED, GREEN, PINK][: len(names)])
-    legend = alt.Legend(title="noise setting", orient="bottom", columns=1, symbolType="stroke", symbolSize=500)
     path: Rows = []
     marks: Rows = []
     probe: Rows = []
-    for name, toy in toys:
-        v = toy.flow.v
-        path += [{"setting": name, "x": float(b), "y": float(a), "i": i} for i, (a, b) in enumerate(v)]
-        ends = (("v(0), start", v[0]), ("v(t), trained", v[-1]), ("v_test, retrained", toy.v_test))
-        marks += [{"setting": name, "point": kind, "x": float(at[1]), "y": float(at[0])} for kind, at in ends]
-        probe += [{"setting": name, "x": float(at[1]), "y": float(at[0]), "i": i} for i, (_, at) in enumerate(ends[1:])]
-    marks.append({"setting": None, "point": "β, optimum in E_te", "x": 0.0, "y": 1.0})
+    for each in flows:
+        name, v = each.name, each.flow.v
+        path += [_point(at, setting=name, i=i) for i, at in enumerate(v)]
+        ends = (v[0], v[-1], each.v_test)
+        marks += [_point(at, setting=name, point=kind) for kind, at in zip(KINDS, ends, strict=False)]
+        probe += [_point(at, setting=name, i=i) for i, at in enumerate(ends[1:])]
+    marks.append({"setting": None, "point": KINDS[-1], "x": 0.0, "y": 1.0})
+    plane = _plane(path, marks, probe, [each.name for each in flows])
+    return headed(
+        apart(alt.hconcat(plane, _toy_parts(flows, plane.height), spacing=40)),
+        "The paper's Figure 3, computed: two inputs, one learned feature",
+    )
+
+
+def _point(at: Array, **fields: object) -> dict[str, Any]:
+    return {**fields, "x": float(at[1]), "y": float(at[0])}
+
+
+def _plane(path: Rows, marks: Rows, probe: Rows, names: Sequence[str]) -> Any:
+    """Paths of training (solid) and retraining (dashed), and their ends."""
     (x, width), (y, height) = (
         _plane_axis([row[axis] for row in (*marks, *path)], axis, title)
         for axis, title in (("x", "along the spurious feature γ"), ("y", "along the core feature β"))
     )
-    colour = alt.Color("setting:N", scale=colours, legend=legend)
-    kinds = ["v(0), start", "v(t), trained", "v_test, retrained", "β, optimum in E_te"]
+    stroke = alt.Legend(title="noise setting", orient="bottom", columns=1, symbolType="stroke", symbolSize=500)
+    colour = alt.Color(
+        "setting:N", scale=alt.Scale(domain=list(names), range=[BLUE, RED, GREEN, PINK][: len(names)]), legend=stroke
+    )
     shape = alt.Shape(
         "point:N",
-        scale=alt.Scale(domain=kinds, range=["circle", "square", "triangle-up", "diamond"]),
+        scale=alt.Scale(domain=list(KINDS), range=["circle", "square", "triangle-up", "diamond"]),
         legend=alt.Legend(title="point", orient="bottom", columns=1, symbolFillColor=INK, symbolStrokeColor=INK),
     )
     base = chart_of(marks)
-    plane = alt.layer(
+    return alt.layer(
         chart_of(path).mark_line(strokeWidth=2.6).encode(x=x, y=y, color=colour, order="i:Q"),
         chart_of(probe).mark_line(strokeDash=[4, 4], strokeWidth=1.6).encode(x=x, y=y, color=colour, order="i:Q"),
         base.transform_filter("datum.setting !== null")
@@ -69,8 +87,6 @@ def toy_chart(toys: Sequence[tuple[str, Toy]]) -> Chart:
         .mark_point(size=150, filled=True, opacity=1, color=BLACK)
         .encode(x=x, y=y, shape=shape),
     ).properties(width=width, height=height, title="Training v(t) = W(t)b(t) (solid) and retraining (dashed)")
-    both = apart(alt.hconcat(plane, _toy_parts(toys, height), spacing=40))
-    return headed(both, "Toy example, d = 2, m = 1 (the paper's Figure 3, computed)")
 
 
 def _plane_axis(values: Sequence[float], axis: str, title: str) -> tuple[Any, float]:
@@ -80,22 +96,25 @@ def _plane_axis(values: Sequence[float], axis: str, title: str) -> tuple[Any, fl
     return kind(f"{axis}:Q", title=title, scale=alt.Scale(domain=[low, high], nice=False)), 260 * (high - low)
 
 
-def _toy_parts(toys: Sequence[tuple[str, Toy]], height: float) -> alt.Chart:
+def _toy_parts(flows: Sequence[PlaneFlow], height: float) -> alt.Chart:
     rows: Rows = []
-    for name, toy in toys:
-        err = toy.flow.mechanism.err_te
+    for each in flows:
+        err = each.flow.mechanism.err_te
         rows += [
-            {"setting": name, "part": "approximation error: v_1 misses β", "value": toy.approximation / err},
-            {"setting": name, "part": "spurious noise error: η_spu through v_2", "value": toy.spurious / err},
+            {"setting": each.name, "part": "core part of v differs from β", "value": each.approximation / err},
+            {"setting": each.name, "part": "spurious noise enters through v", "value": each.spurious / err},
         ]
     chart: alt.Chart = (
         chart_of(rows)
         .mark_bar()
         .encode(
             x=alt.X(
-                "setting:N", title=None, sort=[name for name, _ in toys], axis=alt.Axis(labelAngle=0, labelLimit=150)
+                "setting:N",
+                title=None,
+                sort=[each.name for each in flows],
+                axis=alt.Axis(labelAngle=0, labelExpr=BROKEN),
             ),
-            y=alt.Y("value:Q", title="ℓ_te / err*_te − 1"),
+            y=alt.Y("value:Q", title=f"{RATIO} − 1"),
             color=alt.Color(
                 "part:N",
                 scale=alt.Scale(range=[SKY, ORANGE]),
@@ -108,20 +127,22 @@ def _toy_parts(toys: Sequence[tuple[str, Toy]], height: float) -> alt.Chart:
     return chart
 
 
-def phase_chart(result: Phase, m: int, p: float, t: float) -> Chart:
-    """Three heat maps of ℓ_te/err*_te over the noises, on one logarithmic colour scale."""
-    # Beyond COLOUR_TOP all is equally bad; without the cut one corner would take the colours from the rest.
-    high = min(float(max(result.erm.max(), result.pca.max(), result.ftt.max())), COLOUR_TOP)
-    ways = (
-        ("ERM (p = 0)", result.erm, False),
-        (f"PCA ({m} components, no training)", result.pca, False),
-        (f"FTT (p·m = {round(p * m)} of m = {m})", result.ftt, True),
-    )
-    maps = [_heat(title, result, values, high, excluded) for title, values, excluded in ways]
+def phase_chart(result: PhaseDiagram) -> Chart:
+    """Four heat maps of the test error over the noises, on one logarithmic colour scale."""
+    network = result.network
+    frozen, rest = network.frozen, network.m - network.frozen
+    # Values above COLOUR_TOP share one colour; otherwise a single corner would use up the scale.
+    high = min(max(float(getattr(result, name).max()) for name in METHODS), COLOUR_TOP)
+    maps = [
+        _heat(f"ERM, {network.m} trained features", result, result.erm, high),
+        _heat(f"PCA, {network.m} components, no training", result, result.pca, high),
+        _heat(f"FTT, {frozen} of {network.m} features frozen", result, result.ftt, high),
+        _heat(f"Late joining, {frozen} components + {rest} features", result, result.late, high),
+    ]
     return headed(
-        alt.hconcat(*maps, spacing=24),
-        f"Test error after retraining, ℓ_te/err*_te at t = {t:g}",
-        "solid line (ERM, PCA): η_core = η_spu; dotted line (FTT): the η_core that Theorem 3 excludes",
+        alt.vconcat(alt.hconcat(*maps[:2], spacing=24), alt.hconcat(*maps[2:], spacing=24), spacing=20),
+        f"Test error after retraining / optimum, t = {network.t:g}",
+        "solid line: equal noises; dotted line: the core noise that Theorem 3 excludes",
     )
 
 
@@ -131,7 +152,7 @@ def _edges(grid: Array) -> Array:
     return np.concatenate([[grid[0] ** 2 / middle[0]], middle, [grid[-1] ** 2 / middle[-1]]])
 
 
-def _heat(title: str, result: Phase, values: Array, high: float, with_excluded: bool) -> Layers:
+def _heat(title: str, result: PhaseDiagram, values: Array, high: float) -> Layers:
     x_edges, y_edges = _edges(result.eta_spu), _edges(result.eta_core)
     rows = [
         {
@@ -145,14 +166,15 @@ def _heat(title: str, result: Phase, values: Array, high: float, with_excluded: 
     axis = alt.Axis(grid=False, values=[tick for tick in NOISE_TICKS if x_edges[0] <= tick <= x_edges[-1]], format="~g")
     x_scale = alt.Scale(type="log", domain=[float(x_edges[0]), float(x_edges[-1])], nice=False)
     y_scale = alt.Scale(type="log", domain=[float(y_edges[0]), float(y_edges[-1])], nice=False)
-    x = alt.X("x:Q", title="spurious noise η_spu", scale=x_scale, axis=axis)
-    y = alt.Y("y:Q", title="core noise η_core", scale=y_scale, axis=axis)
+    x = alt.X("x:Q", title="spurious noise η", scale=x_scale, axis=axis)
+    y = alt.Y("y:Q", title="core noise η", scale=y_scale, axis=axis)
     ticks = [tick for tick in (1, 1.5, 2, 3, 5, 10, 20) if tick <= high]
     colour = alt.Color(
         "ratio:Q",
         scale=alt.Scale(type="log", scheme="cividis", domain=[1, high], reverse=True, clamp=True),
         legend=alt.Legend(
-            title=["ℓ_te/err*_te", f"({high:g}: or more)"] if high == COLOUR_TOP else "ℓ_te/err*_te",
+            title=["test error", "/ optimum"],
+            labelExpr=f"datum.value >= {COLOUR_TOP} ? '≥ ' + datum.label : datum.label",
             values=ticks,
             format="~g",
             gradientLength=220,
@@ -163,7 +185,7 @@ def _heat(title: str, result: Phase, values: Array, high: float, with_excluded: 
         .mark_rect(stroke=None)
         .encode(x=x, x2="x2", y=y, y2="y2", color=colour, tooltip=["eta_core:Q", "eta_spu:Q", "ratio:Q"]),
     ]
-    if with_excluded:
+    if values is result.ftt or values is result.late:
         layers.append(_line(list(zip(result.eta_spu.tolist(), result.excluded.tolist(), strict=True)), [2, 4]))
     else:
         layers.append(_line([(float(e), float(e)) for e in (x_edges[0], x_edges[-1])], [1, 0]))
@@ -181,11 +203,12 @@ def _line(points: Sequence[tuple[float, float]], dash: list[int]) -> alt.Chart:
     return line
 
 
-def sweep_chart(ratios: Array, names: Sequence[str], k: int, t: float) -> Chart:
-    """ℓ_te/err*_te of FTT over the number p·m of frozen features, mean and range over the starts.
+def sweep_chart(sweep: Sweep, names: Sequence[str]) -> Chart:
+    """Test error of FTT over the number of frozen components, mean and range over the starts.
 
-    `ratios` is (settings, m + 1, starts), `names` says the noises of each setting.
+    `names` describes the noises of each setting.
     """
+    ratios, k = sweep.ratios, sweep.k
     rows = [
         {
             "setting": name, "frozen": frozen,
@@ -196,7 +219,7 @@ def sweep_chart(ratios: Array, names: Sequence[str], k: int, t: float) -> Chart:
     ]  # fmt: skip
     m = ratios.shape[1] - 1
     colours = alt.Scale(domain=list(names), range=list(PALETTE[: len(names)]))
-    x = alt.X("frozen:Q", title=f"frozen principal components p·m (p·m = 0 is ERM, {m} is PCA)")
+    x = alt.X("frozen:Q", title=f"number of frozen principal components (0: ERM, {m}: PCA)")
     x = x.axis(tickMinStep=1, grid=False)
     legend = alt.Legend(title=None, orient="bottom", columns=2, symbolStrokeWidth=2)
     colour = alt.Color("setting:N", scale=colours, legend=legend)
@@ -204,12 +227,10 @@ def sweep_chart(ratios: Array, names: Sequence[str], k: int, t: float) -> Chart:
     high = 1.1 * float(ratios.max())
     scale = alt.Scale(type="log", domain=[0.95, high], nice=False)
     axis = ratio_axis(high)
-    y = alt.Y("mean:Q", title="ℓ_te / err*_te", scale=scale, axis=axis)
+    y = alt.Y("mean:Q", title=RATIO, scale=scale, axis=axis)
     mark = chart_of([{"frozen": k, "label": f"k = {k}"}])
     layered: Chart = alt.layer(
-        base.mark_rule(strokeWidth=1.4).encode(
-            y=alt.Y("low:Q", title="ℓ_te / err*_te", scale=scale, axis=axis), y2="high"
-        ),
+        base.mark_rule(strokeWidth=1.4).encode(y=alt.Y("low:Q", title=RATIO, scale=scale, axis=axis), y2="high"),
         base.mark_line(point=False).encode(y=y),
         base.mark_point(filled=True, size=70, opacity=1).encode(
             y=y,
@@ -222,5 +243,7 @@ def sweep_chart(ratios: Array, names: Sequence[str], k: int, t: float) -> Chart:
         ),
     )
     return layered.properties(
-        width=460, height=280, title=f"How many components to freeze (t = {t:g}; bars: range over starts)"
+        width=460,
+        height=280,
+        title=f"FTT: number of frozen components (t = {sweep.network.t:g}; bars: range over starts)",
     )

@@ -86,7 +86,11 @@ def resolve(name: str, owners: Owners) -> str:
                 full.append(f"{role}.{rest}")
     if not full:
         known_names = {field for known in fields.values() for field in known} | set(NAMES)
-        raise unknown("parameter", name, known_names, hint="ftt run DATASET --flags lists all parameters")
+        if "." in name:
+            known_names = {f"{role}.{field}" for role, known in fields.items() for field in known}
+        # Suggested in the way of writing that was used: dashes on the command line.
+        written = (known.replace("_", "-") if "-" in name else known for known in known_names)
+        raise unknown("parameter", name, written, hint="ftt run DATASET --flags lists all parameters")
     return full[0]
 
 

@@ -68,14 +68,7 @@ def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Res
         view.transform(data["val"])
     with clock.timing("probe"):
         probes, complaints = probe_features(view, data)
-    if spec.identify(home.roots).key != run.key:
-        raise FttError(
-            "the data or the weights changed while the run was in progress",
-            given=f"{spec.data.name}, {spec.backbone}",
-            allowed="files that stay as they are until a run has ended",
-            hint="run the same command again",
-        )
-    return Result(
+    result = Result(
         run=run,
         probes=tuple(
             ProbeResult(
@@ -96,6 +89,15 @@ def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Res
         seconds=clock.seconds,
         environment=environment(),
     )
+    # Last: images may have been read until now.
+    if spec.identify(home.roots).key != run.key:
+        raise FttError(
+            "the data or the weights changed while the run was in progress",
+            given=f"{spec.data.name}, {spec.backbone}",
+            allowed="files that stay as they are until a run has ended",
+            hint="run the same command again",
+        )
+    return result
 
 
 @dataclass

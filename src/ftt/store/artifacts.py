@@ -58,7 +58,7 @@ class ArtifactStore:
             self._log({"stage": stage, "key": key, "pid": os.getpid(), "seconds": time.perf_counter() - start})
             return made
 
-    def log(self) -> list[dict[str, Json]]:
+    def log(self) -> list[dict[str, Any]]:
         """What was made below this folder, by any process, in the order of finishing."""
         path = self.root / "made.log"
         return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []

@@ -120,8 +120,8 @@ def query(
 
 
 def differing(runs: pa.Table) -> list[str]:
-    """The parameters in which runs differ, besides their names and seeds."""
-    return [name for name in _parameters(runs) if len(runs.column(name).unique()) > 1]
+    """The parameters in which runs that have them differ, besides their names and seeds."""
+    return [name for name in _parameters(runs) if len(runs.column(name).drop_null().unique()) > 1]
 
 
 def _parameters(runs: pa.Table) -> list[str]:

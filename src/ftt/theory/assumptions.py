@@ -1,8 +1,8 @@
-"""The assumptions the statements make about a mechanism, each checked and put into words.
+"""The assumptions that the statements make about a mechanism.
 
-Three of them compare λ_k with the noise. The paper states the second, its proof of the span lemma uses the first,
-and the third is what that proof needs: the k-th eigenvalue of H in the group that matters exceeds λ_k, so λ_k only has
-to clear η_spu², the eigenvalue of the directions orthogonal to γ.
+Three of them compare λ_k with the noise: "salient" is stated in the paper, "salient-sum" is used in its proof of the
+span lemma, and "salient-spu" is what that proof needs: the relevant eigenvalues of H exceed λ_k, so that λ_k only has
+to exceed η_spu², the eigenvalue of the directions orthogonal to γ.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DISTINCT_GAP = 1e-10
-"""Relative gap below which two eigenvalues count as one."""
+"""Relative gap below which two eigenvalues count as equal."""
 
 SPAN_TOLERANCE = 1e-8
 """Size of a coefficient of β below which it counts as zero."""
@@ -21,7 +21,7 @@ SPAN_TOLERANCE = 1e-8
 
 @dataclass(frozen=True)
 class Assumption:
-    """One assumption: its words, whether it holds here, and the numbers."""
+    """One assumption: its text, whether it holds, and the numbers behind it."""
 
     text: str
     holds: bool
@@ -31,7 +31,7 @@ class Assumption:
 def check_all(
     eigenvalues: NDArray[np.float64], beta_coordinates: NDArray[np.float64], k: int, eta_core: float, eta_spu: float
 ) -> dict[str, Assumption]:
-    """Check every assumption by name.
+    """Check all assumptions; the keys are their names.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def check_all(
     beta_coordinates : array (d1,)
         Coefficients of β in the eigenvectors of Σ.
     k : int
-        Number of leading eigenvectors whose span holds β.
+        Number of leading eigenvectors whose span contains β.
     """
     lam_k = float(eigenvalues[k - 1])
     gaps = -np.diff(eigenvalues) / eigenvalues[0]

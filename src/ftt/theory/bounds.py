@@ -1,7 +1,7 @@
 """One function per statement of Section 3, Section 4.2 and their appendix.
 
-Each returns the number on the other side of the inequality (or equation), says what it assumes, and raises an
-`FttError` where that fails. Errors are in the paper's units (½ of a squared error); ratios are ℓ_te / err*_te.
+Each returns the bound (or the other side of the equation), documents what it assumes, and raises an `FttError` if an
+assumption fails. Errors are in the paper's units (half a squared error); ratios are ℓ_te/err*_te.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ftt.errors import FttError, unknown
-from ftt.theory.flow import Start, invariant
+from ftt.theory.gradient_flow import Start, invariant
 from ftt.theory.losses import spurious_weight, training_error, training_gap
 from ftt.theory.mechanism import Array, Mechanism
 
@@ -35,10 +35,10 @@ def decomposition(mechanism: Mechanism, W: Array, b: Array) -> float:
 
 
 def c_interval(mechanism: Mechanism, l_tr: float) -> tuple[float, float]:
-    """The interval that holds c_t = γᵀW₂b when the training error is `l_tr` ("Bound c_t" in the proof of Theorem 1)."""
+    """The interval that contains c_t = γᵀW₂b if the training error is `l_tr` ("Bound c_t", proof of Theorem 1)."""
     core, spu = mechanism.eta_core**2, mechanism.eta_spu**2
     if l_tr < mechanism.err_tr * (1 - 1e-12):
-        raise FttError("no parameters have this training error", given=l_tr, allowed=f">= {mechanism.err_tr:.6g}")
+        raise FttError("the training error is below its minimum", given=l_tr, allowed=f">= {mechanism.err_tr:.6g}")
     width = np.sqrt(max(2 * l_tr * (core + spu) - core * spu, 0.0))
     return float((core - width) / (core + spu)), float((core + width) / (core + spu))
 
@@ -46,16 +46,16 @@ def c_interval(mechanism: Mechanism, l_tr: float) -> tuple[float, float]:
 def training_decay(
     mechanism: Mechanism, start: Start, c_0: float, t: float, *, variant: DecayVariant = "gronwall"
 ) -> float:
-    """Training-error lemma: an upper bound of ℓ_tr(t) with every constant written out.
+    """Training-error lemma: an upper bound of ℓ_tr(t) with explicit constants.
 
     Assumes ‖W_sl(t)b_sl(t)‖ ≥ c_0 > 0 throughout (‖v(t)‖ for ERM). The invariant then gives
     ‖b_sl(t)‖² ≥ μ = √(c_0² + M²/4) − M/2 with M = max(λ_max(M(0)), 0), and Grönwall's inequality
 
         ℓ_tr(t) ≤ err*_tr + ½‖v(0) − v*_tr‖²_H · exp(−2 μ λ_min(H) t).
 
-    ``variant="paper"`` puts M = 2 as the appendix does. That constant needs ‖W(0)‖ ≤ 1, which a Xavier-uniform start
-    does not satisfy, so the number is an upper bound only where λ_max(M(0)) ≤ 2. The O(1/t) of the lemma follows from
-    either form; the matrix exponential in its proof does not exist unless H commutes with ∫A.
+    ``variant="paper"`` sets M = 2 as the appendix does. That constant needs ‖W(0)‖ ≤ 1, which a Xavier-uniform start
+    does not satisfy, so that the result is an upper bound only if λ_max(M(0)) ≤ 2. The O(1/t) of the lemma follows from
+    either form; the matrix exponential in its proof is valid only if H commutes with ∫A.
     """
     if not c_0 > 0:
         raise FttError("the training-error lemma does not apply: c_0 is not positive", given=c_0, allowed="c_0 > 0")
@@ -72,9 +72,9 @@ def training_decay(
 def error_identity(mechanism: Mechanism, W: Array, *, tolerance: float = 1e-6) -> float:
     """Lemma "simplify error": ℓ_te(W)/err*_te = 1 + (η₁²/η₂²) γᵀ(I + η₂² W₂Λ⁻¹W₂ᵀ)⁻¹γ with Λ = W₁ᵀΣW₁.
 
-    Assumes W₁ (d1, m) of full column rank and v*_tr in the span of W, as it is for t → ∞; `tolerance` is how far
-    v*_tr may be from the span, relative to its length. (A line of the proof drops a factor: (1−α)²/(2η₂²α²) should
-    read η₂²(1−α)²/(2α²); its last line is right.)
+    Assumes that W₁ (d1, m) has full column rank and that v*_tr lies in the span of W, as for t → ∞; `tolerance` is the
+    largest accepted distance of v*_tr from the span, relative to its length. (A line of the proof drops a factor:
+    (1−α)²/(2η₂²α²) should read η₂²(1−α)²/(2α²); its last line is correct.)
     """
     W1, W2 = W[: mechanism.d1], W[mechanism.d1 :]
     _smallest_singular(W1, "the test-error identity")
@@ -85,11 +85,11 @@ def error_identity(mechanism: Mechanism, W: Array, *, tolerance: float = 1e-6) -
             "the test-error identity does not apply: v*_tr is not in the span of W",
             given=f"relative distance {away:.3g}",
             allowed=f"<= {tolerance:g}",
-            hint="let the flow run longer",
+            hint="increase t",
         )
     core, spu = mechanism.eta_core**2, mechanism.eta_spu**2
-    # Woodbury: γᵀ(I + η₂²W₂Λ⁻¹W₂ᵀ)⁻¹γ = 1 − η₂² sᵀ(Λ + η₂²W₂ᵀW₂)⁻¹s with s = W₂ᵀγ, which stays m × m. It is a
-    # Schur complement, so a triangular factor of the stacked matrix gives it without a subtraction.
+    # Woodbury: γᵀ(I + η₂²W₂Λ⁻¹W₂ᵀ)⁻¹γ = 1 − η₂² sᵀ(Λ + η₂²W₂ᵀW₂)⁻¹s with s = W₂ᵀγ, an m × m system. This Schur
+    # complement is the squared residual of a least-squares problem, which avoids the subtraction.
     root = np.sqrt(mechanism.eigenvalues)[:, None] * mechanism.Q.T
     design = np.concatenate([root @ W1, mechanism.eta_spu * W2])
     target = np.concatenate([np.zeros(mechanism.d1), mechanism.gamma])
@@ -101,14 +101,14 @@ def error_identity(mechanism: Mechanism, W: Array, *, tolerance: float = 1e-6) -
 def theorem_1(mechanism: Mechanism, l_tr: float | None = None, *, any_order: bool = False) -> float:
     """Theorem 1 (upper bound): ℓ_te(W(t)) ≤ (1 + η_core²/η_spu²) err*_te + O(1/t).
 
-    Assumes 0 < η_core < η_spu and a flow bounded away from zero. The proof never uses the order of the noises once t is
-    large; ``any_order=True`` drops it.
+    Assumes 0 < η_core < η_spu and a flow bounded away from zero. For large t the proof does not use the order of the
+    noises; ``any_order=True`` drops that assumption.
 
     Parameters
     ----------
     l_tr : float, optional
-        The training error at time t. Then the bound is the one the proof has before its O(1/t): the largest
-        ℓ_tr / (1 − c)² over the interval that holds c_t. It needs that interval to end below 1.
+        The training error at time t. The bound is then the one for this t, before the proof simplifies it to O(1/t):
+        the largest ℓ_tr / (1 − c)² over the interval of c_t, which must end below 1.
     """
     if not any_order:
         mechanism.require("core<spu", statement="Theorem 1")
@@ -117,10 +117,10 @@ def theorem_1(mechanism: Mechanism, l_tr: float | None = None, *, any_order: boo
     high = c_interval(mechanism, l_tr)[1]
     if high >= 1:
         raise FttError(
-            "Theorem 1 says nothing yet: the training error still allows c_t = 1",
+            "Theorem 1 gives no bound yet: the training error still allows c_t = 1",
             given=f"ℓ_tr = {l_tr:.6g}",
             allowed=f"ℓ_tr < η_spu²/2 = {mechanism.eta_spu**2 / 2:.6g}",
-            hint="take a later t",
+            hint="increase t",
         )
     return l_tr / (1 - high) ** 2
 
@@ -137,14 +137,14 @@ def theorem_2(
 
         1 + η_core²/(2η_spu²) · min(1, 1 / (2 η_spu² ‖S‖ ‖W₁†‖²)),   ‖W₁†‖ = 1/σ_min(W₁).
 
-    Assumes η_core > η_spu and W₁(∞) of full column rank.
+    Assumes η_core > η_spu and that W₁(∞) has full column rank.
 
     Parameters
     ----------
     variant : {"main", "appendix", "start"}
-        ``main``: S = Σ⁻¹, the theorem of the main text. ``appendix``: S = Σ, the form printed in the appendix lemma; it
-        is **false**, its own proof arrives at Σ⁻¹. ``start``: S = Σ⁻¹ and, in place of ‖W₂‖² < 2 (which needs
-        ‖W(0)‖ ≤ 1), the bound on ‖W₂(∞)‖² that the given start implies; this one is proved.
+        ``main``: S = Σ⁻¹, the theorem of the main text. ``appendix``: S = Σ, as printed in the appendix lemma; this is
+        **false**, and the proof there arrives at Σ⁻¹. ``start``: S = Σ⁻¹ with the bound on ‖W₂(∞)‖² implied by the
+        given start instead of ‖W₂‖² < 2 (which needs ‖W(0)‖ ≤ 1); this form is proved.
     start : Start, optional
         The parameters at t = 0, for ``variant="start"``.
     """
@@ -175,7 +175,7 @@ def single_feature_ratio(mechanism: Mechanism) -> float:
 def spurious_norm_limit(mechanism: Mechanism, start: Start) -> float:
     """The bound on ‖W₂(∞)‖² from the invariant: x² ≤ (1−α)² + s²x for x = ‖W₂(∞)‖², s = ‖W(0)‖ (lemma "2norm").
 
-    The appendix puts s ≤ 1 and gets 2. A Xavier-uniform W(0) has s ≈ √2 (√d + √m)/√(d + m) > 1.
+    The appendix assumes s ≤ 1 and obtains 2. A Xavier-uniform W(0) has s ≈ √2 (√d + √m)/√(d + m) > 1.
     """
     s2 = float(np.linalg.norm(start.W, 2)) ** 2
     return (s2 + float(np.sqrt(s2**2 + 4 * (1 - mechanism.alpha) ** 2))) / 2
@@ -185,7 +185,7 @@ def _smallest_singular(W1: Array, statement: str) -> float:
     values = np.linalg.svd(W1, compute_uv=False)
     if W1.shape[1] > W1.shape[0] or values[-1] <= RANK_TOLERANCE * values[0]:
         raise FttError(
-            f"{statement} does not apply: W₁ is short of full column rank",
+            f"{statement} does not apply: W₁ does not have full column rank",
             given=f"shape {W1.shape}, singular values {values[-1]:.3g} to {values[0]:.3g}",
             allowed="m <= d1 and independent columns",
         )

@@ -1,7 +1,7 @@
 """Exact population errors of given parameters: ℓ_tr, ℓ_te after retraining the last layer, and c.
 
-Both errors are returned as what they exceed their optimum by, because that difference is what the statements bound
-and it would drown in rounding if it were formed by subtraction.
+Gaps are computed directly, not as differences of two errors: the statements bound the gap to the optimum, and a
+difference would lose it to rounding.
 """
 
 from __future__ import annotations
@@ -23,6 +23,12 @@ def training_error(mechanism: Mechanism, v: Array) -> float:
     return mechanism.err_tr + training_gap(mechanism, v)
 
 
+def cost_te(mechanism: Mechanism, delta: Array) -> float:
+    """½ δᵀ diag(Σ, η_spu²I) δ = ½ E_te[(xδ)²] for δ (d,): what a deviation of v costs at test time."""
+    core, spu = delta[: mechanism.d1], delta[mechanism.d1 :]
+    return float(core @ mechanism.Sigma @ core + mechanism.eta_spu**2 * (spu @ spu)) / 2
+
+
 def retrain(mechanism: Mechanism, W: Array) -> tuple[float, Array]:
     """Retrain the last layer at test time, exactly (least squares).
 
@@ -38,10 +44,10 @@ def retrain(mechanism: Mechanism, W: Array) -> tuple[float, Array]:
     gap : float
         ℓ_te(W) − err*_te.
     b : array (m,)
-        The minimiser, of least norm where W is short of rank.
+        The minimiser, of minimum norm if W is rank deficient.
     """
     if W.ndim != 2 or W.shape[0] != mechanism.d:
-        raise FttError("W does not fit the mechanism", given=W.shape, allowed=f"({mechanism.d}, m)")
+        raise FttError("W has an incompatible shape", given=W.shape, allowed=f"({mechanism.d}, m)")
     root = np.sqrt(mechanism.eigenvalues)[:, None] * mechanism.Q.T
     design = np.concatenate([root @ W[: mechanism.d1], mechanism.eta_spu * W[mechanism.d1 :]])
     target = np.concatenate([root @ mechanism.beta, np.zeros(mechanism.d2)])
@@ -56,5 +62,5 @@ def retrained_error(mechanism: Mechanism, W: Array) -> float:
 
 
 def spurious_weight(mechanism: Mechanism, v: Array) -> float:
-    """c = γᵀW₂b = γᵀv₂, the share of y that is read off the spurious features (decomposition lemma)."""
+    """c = γᵀW₂b = γᵀv₂, the share of y predicted from the spurious features (decomposition lemma)."""
     return float(mechanism.gamma @ v[mechanism.d1 :])

@@ -15,15 +15,18 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ftt.errors import FttError
+from ftt.errors import FttError, unknown
 from ftt.theory.assumptions import SPAN_TOLERANCE, Assumption, check_all
-from ftt.theory.pools import single_thread
+from ftt.theory.blas import single_thread
+from ftt.theory.limits import NOISE, need_dimension, need_memory, need_number
 
 Array = NDArray[np.float64]
 Environment = Literal["train", "test"]
 CoreLaw = Literal["gaussian", "rademacher", "uniform"]
 
 UNIT_TOLERANCE = 1e-8
+LARGEST_ENTRY = 1e100
+"""Of Σ: squares of its entries stay representable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +44,12 @@ class Mechanism:
     eta_core, eta_spu : float
         Standard deviations of the two non-realizable noises, both positive.
     declared_k : int, optional
-        The k for which β is claimed to lie in the top-k span of Σ; without it the smallest k that is true.
+        The k for which β is claimed to lie in the top-k span of Σ; the smallest such k by default.
 
     Notes
     -----
-    Only what makes the formulas meaningless is refused here. The assumptions of the theorems are in `assumptions`
-    and are asked for by each bound with `require`.
+    The constructor rejects only input for which the formulas are meaningless. The assumptions of the theorems are
+    listed by `assumptions`, and each bound checks its own with `require`.
 
     Examples
     --------
@@ -82,22 +85,27 @@ class Mechanism:
         d1 = self.beta.size
         if self.beta.ndim != 1 or self.Sigma.shape != (d1, d1):
             raise FttError(
-                "Sigma and beta do not fit together",
+                "Sigma and beta have incompatible shapes",
                 given=f"Sigma {self.Sigma.shape}, beta {self.beta.shape}",
                 allowed="Sigma (d1, d1), beta (d1,)",
             )
         if self.gamma.ndim != 1 or self.gamma.size == 0:
-            raise FttError("gamma is not a vector", given=self.gamma.shape, allowed="(d2,), d2 >= 1")
+            raise FttError("gamma must be a vector", given=f"shape {self.gamma.shape}", allowed="(d2,), d2 >= 1")
+        need_dimension(self.d)
         for name in ("eta_core", "eta_spu"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise FttError(f"{name} is not a positive number", given=getattr(self, name), allowed=f"0 < {name}")
+            need_number(name, getattr(self, name), *NOISE)
         for name in ("beta", "gamma"):
             norm = float(np.linalg.norm(getattr(self, name)))
             if not abs(norm - 1) <= UNIT_TOLERANCE:
-                raise FttError(f"{name} is not of unit length", given=f"norm {norm:.9g}", allowed="norm 1")
+                raise FttError(f"{name} must have unit length", given=f"norm {norm:.9g}", allowed="norm 1")
         largest = float(np.max(np.abs(self.Sigma)))
-        if not np.isfinite(largest) or np.max(np.abs(self.Sigma - self.Sigma.T)) > 1e-10 * largest:
-            raise FttError("Sigma is not a symmetric matrix of finite numbers", hint="pass (Sigma + Sigma.T) / 2")
+        if not largest <= LARGEST_ENTRY or np.max(np.abs(self.Sigma - self.Sigma.T)) > 1e-10 * largest:
+            raise FttError(
+                "Sigma must be a symmetric matrix of finite numbers",
+                given=f"largest entry {largest:.3g}",
+                allowed=f"entries up to {LARGEST_ENTRY:g}, Sigma = Sigma.T",
+                hint="pass (Sigma + Sigma.T) / 2",
+            )
         lowest, highest = float(self.eigenvalues[-1]), float(self.eigenvalues[0])
         if lowest <= d1 * np.finfo(float).eps * highest:
             raise FttError(
@@ -105,8 +113,8 @@ class Mechanism:
                 given=f"eigenvalues from {lowest:.3g} to {highest:.3g}",
                 allowed="all positive",
             )
-        if self.declared_k is not None and not 1 <= self.declared_k <= d1:
-            raise FttError("k is outside its range", given=self.declared_k, allowed=f"1 <= k <= d1 = {d1}")
+        if self.declared_k is not None:
+            need_number("k", self.declared_k, 1, d1)
 
     @classmethod
     def random(
@@ -118,35 +126,33 @@ class Mechanism:
         k: int,
         eta_core: float,
         eta_spu: float,
-        top: tuple[float, float] = (2.0, 4.0),
         tail: tuple[float, float] = (0.05, 0.8),
-        floor: float | None = None,
     ) -> Self:
-        """A valid mechanism: random axes, β in the top-k span, eigenvalues set against the noise.
+        """A valid mechanism: random axes, β in the top-k span, eigenvalues in proportion to the noise.
 
-        Parameters
-        ----------
-        top, tail : (low, high)
-            Ranges of the first k and of the other eigenvalues of Σ, in units of `floor`.
-        floor : float, optional
-            The unit; η_core² + η_spu² unless given, so that λ_k clears the noise as the proof of Theorem 3 asks.
+        With the unit η_core² + η_spu², the first k eigenvalues of Σ run from 4 down to 2 units, so that λ_k exceeds the
+        noise as the proof of Theorem 3 requires, and the others lie in the range `tail` (low, high), in units.
+
+        Examples
+        --------
+        >>> mechanism = Mechanism.random(np.random.default_rng(0), d1=5, d2=3, k=2, eta_core=1.0, eta_spu=0.5)
+        >>> mechanism.d, mechanism.k
+        (8, 2)
         """
-        if not 1 <= k <= d1:
-            raise FttError("k is outside its range", given=k, allowed=f"1 <= k <= d1 = {d1}")
-        unit = eta_core**2 + eta_spu**2 if floor is None else floor
+        need_dimension(d1 + d2)
+        need_number("d2", d2, 1, np.inf)
+        need_number("k", k, 1, d1)
+        for name, eta in (("eta_core", eta_core), ("eta_spu", eta_spu)):
+            need_number(name, eta, *NOISE)
+        unit = eta_core**2 + eta_spu**2
         Q = np.linalg.qr(rng.standard_normal((d1, d1)))[0]
-        lam = unit * np.concatenate([np.linspace(top[1], top[0], k), np.geomspace(tail[1], tail[0], d1 - k)])
+        lam = unit * np.concatenate([np.linspace(4.0, 2.0, k), np.geomspace(tail[1], tail[0], d1 - k)])
         # Coefficients bounded away from zero: k stays the smallest number of eigenvectors that reach β.
         weights = rng.uniform(0.5, 1.0, k) * rng.choice([-1.0, 1.0], k)
         gamma = rng.standard_normal(d2)
         Sigma = (Q * lam) @ Q.T
-        return cls(
-            (Sigma + Sigma.T) / 2,
-            Q[:, :k] @ (weights / np.linalg.norm(weights)),
-            gamma / np.linalg.norm(gamma),
-            eta_core,
-            eta_spu,
-        )
+        beta = Q[:, :k] @ (weights / np.linalg.norm(weights))
+        return cls((Sigma + Sigma.T) / 2, beta, gamma / np.linalg.norm(gamma), eta_core, eta_spu)
 
     def with_noise(self, *, eta_core: float | None = None, eta_spu: float | None = None) -> Self:
         """The same mechanism with other noises."""
@@ -161,13 +167,12 @@ class Mechanism:
     def rescaled(self, factor: float) -> Self:
         """The same data in other units: x and y multiplied by `factor`.
 
-        Every ratio of errors stays what it is, and the flow visits the same W, only `factor`² times as fast.
+        Ratios of errors do not change, and the flow visits the same W, `factor`² times as fast.
         """
+        need_number("factor", factor, 1e-12, 1e12)
         return replace(
             self, Sigma=factor**2 * self.Sigma, eta_core=factor * self.eta_core, eta_spu=factor * self.eta_spu
         )
-
-    # -- shapes and spectra ------------------------------------------------------------------------------------
 
     @property
     def d1(self) -> int:
@@ -202,7 +207,7 @@ class Mechanism:
 
     @cached_property
     def k(self) -> int:
-        """The smallest k with β in span(Q_{:k}), as the appendix fixes it, or the declared k where that is false."""
+        """The smallest k with β in span(Q_{:k}), as in the appendix; the declared k if that is smaller."""
         smallest = int(np.flatnonzero(np.abs(self.beta_coordinates) > SPAN_TOLERANCE)[-1]) + 1
         return smallest if self.declared_k is None else min(smallest, self.declared_k)
 
@@ -211,7 +216,11 @@ class Mechanism:
         """(D, Ξ): eigenvalues (d,) of H in descending order and its eigenvectors in columns (d, d)."""
         return _descending(self.H)
 
-    # -- population quantities ---------------------------------------------------------------------------------
+    def components(self, count: int) -> Array:
+        """The first `count` principal components of x in training, shape (d, count)."""
+        if not 0 <= count <= self.d:
+            raise FttError("no such number of principal components", given=count, allowed=f"0 to {self.d}")
+        return self.spectrum[1][:, :count]
 
     @property
     def g(self) -> float:
@@ -256,24 +265,20 @@ class Mechanism:
         """err*_te = η_core² / 2."""
         return self.eta_core**2 / 2
 
-    # -- assumptions -------------------------------------------------------------------------------------------
-
     def assumptions(self) -> dict[str, Assumption]:
-        """Every assumption on the mechanism by name, each with whether it holds and the numbers behind it."""
+        """All assumptions on the mechanism by name, each with whether it holds and the numbers behind it."""
         return check_all(self.eigenvalues, self.beta_coordinates, self.k, self.eta_core, self.eta_spu)
 
     def require(self, *names: str, statement: str) -> None:
-        """Raise an `FttError` that says which of the named assumptions of a statement fails."""
+        """Raise an `FttError` naming the first of these assumptions of a statement that fails."""
         known = self.assumptions()
         for name in names:
             if not known[name].holds:
                 raise FttError(
-                    f"{statement} does not apply: {known[name].text} fails",
+                    f"{statement} does not apply because an assumption fails: {known[name].text}",
                     given=known[name].detail,
                     allowed=known[name].text,
                 )
-
-    # -- samples -----------------------------------------------------------------------------------------------
 
     def sample(
         self, n: int, rng: np.random.Generator, *, environment: Environment = "train", law: CoreLaw = "gaussian"
@@ -297,7 +302,9 @@ class Mechanism:
         y : array (n,)
         """
         if environment not in ("train", "test"):
-            raise FttError("there is no such environment", given=environment, allowed="train, test")
+            raise unknown("environment", environment, ["train", "test"])
+        need_number("n", n, 0, np.inf)
+        need_memory("the sample", n, self.d)
         z = _white(law, (n, self.d1), rng)
         x1 = (z * np.sqrt(self.eigenvalues)) @ self.Q.T
         y = x1 @ self.beta + self.eta_core * rng.standard_normal(n)
@@ -314,7 +321,7 @@ def _white(law: CoreLaw, shape: tuple[int, int], rng: np.random.Generator) -> Ar
         return rng.choice(np.array([-1.0, 1.0]), shape)
     if law == "uniform":
         return rng.uniform(-np.sqrt(3), np.sqrt(3), shape)
-    raise FttError("there is no such law of the core features", given=law, allowed="gaussian, rademacher, uniform")
+    raise unknown("law of the core features", law, ["gaussian", "rademacher", "uniform"])
 
 
 def _descending(matrix: Array) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""A stiff integrator made for the gradient flow: Rodas4 (Hairer & Wanner) that never forms a Jacobian.
+"""A stiff integrator for the gradient flow: Rodas4 (Hairer & Wanner) without forming the Jacobian.
 
 In the eigenbasis of H the flow reads, with V = (U, W) of frozen and trained columns and b = (b_U, b_W),
 
@@ -6,8 +6,8 @@ In the eigenbasis of H the flow reads, with V = (U, W) of frozen and trained col
 
 Two facts make a step cheap. Row i of the linear system (I − hγJ)x = R involves D_i only through the rank-one matrix
 D_i b_W b_Wᵀ, so Sherman–Morrison eliminates every row and leaves one symmetric m × m system for the b-part. And every
-stage is a sum of outer products r_i b_iᵀ, so stages are kept as factors (2 columns each) and the d × m matrix is only
-touched by products with vectors. A step costs O(d m²) once and O(d m) per stage.
+stage is a sum of outer products r_i b_iᵀ, so stages are kept as factors (2 columns each) and the d × m matrix only
+occurs in products with vectors. A step costs O(d m²) once and O(d m) per stage.
 """
 
 from __future__ import annotations
@@ -38,60 +38,65 @@ C[4, :4] = 7.496443313967647, -10.24680431464352, -33.99990352819905, 11.7089089
 C[5, :5] = 8.083246795921522, -7.981132988064893, -31.52159432874371, 16.31930543123136, -6.058818238834054
 
 
-@dataclass(frozen=True)
-class State:
-    """Where the flow is: time, all columns V (d, f + q) in the eigenbasis, head b (f + q,), steps so far."""
-
-    t: float
-    V: Array
-    b: Array
-    accepted: int
-    rejected: int
+MAX_STEPS = 10_000
+"""Number of steps, accepted or rejected, after which the integrator gives up."""
 
 
-def integrate(
-    D: Array,
-    e: Array,
-    V: Array,
-    b: Array,
-    frozen: int,
-    stops: Sequence[float],
-    *,
-    rtol: float,
-    atol: float,
-    max_steps: int,
-) -> Iterator[State]:
-    """Integrate from t = 0 and yield the state after every accepted step; each stop is met exactly.
+@dataclass(frozen=True, eq=False)
+class Field:
+    """The vector field in the eigenbasis of H.
 
     Parameters
     ----------
     D, e : arrays (d,)
-        Eigenvalues of H and E[xᵀy] in its eigenbasis.
-    V : array (d, m)
-        Start of the feature matrix in the eigenbasis; the first `frozen` columns never move.
-    b : array (m,)
-        Start of the last layer.
+        Eigenvalues of H, and E[xᵀy] in its eigenbasis.
+    frozen : int
+        Number of leading columns of V that never move.
+    """
+
+    D: Array
+    e: Array
+    frozen: int
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """One point of the flow: time, all columns V (d, f + q) in the eigenbasis, head b (f + q,), steps so far."""
+
+    t: float
+    V: Array
+    b: Array
+    accepted: int = 0
+    rejected: int = 0
+
+
+def integrate(field: Field, state: State, stops: Sequence[float], tolerance: float) -> Iterator[State]:
+    """Integrate from `state` and yield the state after every accepted step; each stop is met exactly.
+
+    Parameters
+    ----------
+    field : Field
+    state : State
+        V (d, m) and b (m,) at the initial time.
     stops : increasing sequence of float
         Times to land on; the last one ends the integration.
-    rtol, atol : float
-        Tolerances on the local error of every entry of W and b (root mean square).
-    max_steps : int
-        Give up, with the reason, after so many.
+    tolerance : float
+        Relative and absolute tolerance on the local error of every entry of W and b (root mean square).
     """
-    t, accepted, rejected = 0.0, 0, 0
-    step = _first_step(D, e, V, b)
+    t, V, b, accepted, rejected = state.t, state.V, state.b, 0, 0
+    step = _first_step(field, V, b)
     for stop in stops:
         while t < stop:
-            if accepted + rejected >= max_steps or step <= 1e-15 * max(t, 1e-300):
+            if accepted + rejected >= MAX_STEPS or step <= 1e-15 * max(t, 1e-300):
                 raise FttError(
-                    "the flow cannot be followed to the asked time at this tolerance",
-                    given=f"t = {stop:g}, stuck at t = {t:.6g} with step {step:.3g} after {accepted} steps",
-                    allowed=f"at most {max_steps} steps",
-                    hint="loosen rtol and atol, or look at the eigenvalues of Σ",
+                    "the gradient flow cannot be integrated to this time at this tolerance",
+                    given=f"t = {stop:g}, stopped at t = {t:.6g} with step {step:.3g} after {accepted} steps",
+                    allowed=f"at most {MAX_STEPS} steps",
+                    hint="increase the tolerance, or check the eigenvalues of Σ and the noises",
                 )
             landing = t + step >= stop * (1 - 1e-12)
             h = stop - t if landing else step
-            V1, b1, error = rodas_step(D, e, V, b, frozen, h, rtol, atol)
+            V1, b1, error = rodas_step(field, V, b, h, tolerance)
             factor = min(6.0, max(0.2, 0.9 * max(error, 1e-8) ** -0.25)) if np.isfinite(error) else 0.1
             if error <= 1:
                 t, V, b = (stop if landing else t + h), V1, b1
@@ -104,21 +109,21 @@ def integrate(
                 step = h * factor
 
 
-def _first_step(D: Array, e: Array, V: Array, b: Array) -> float:
-    speed = float(D[0]) * float(b @ b + np.vdot(V, V)) + float(np.linalg.norm(e - D * (V @ b)))
+def _first_step(field: Field, V: Array, b: Array) -> float:
+    D = field.D
+    speed = float(D[0]) * float(b @ b + np.vdot(V, V)) + float(np.linalg.norm(field.e - D * (V @ b)))
     return 0.01 / speed
 
 
-def rodas_step(
-    D: Array, e: Array, V: Array, b: Array, frozen: int, h: float, rtol: float, atol: float
-) -> tuple[Array, Array, float]:
-    """One step: the new V and b, and the error estimate in units of the tolerance."""
+def rodas_step(field: Field, V: Array, b: Array, h: float, tolerance: float) -> tuple[Array, Array, float]:
+    """One step of length `h`: the new V and b, and the error estimate in units of the tolerance."""
+    D, e, frozen = field.D, field.e, field.frozen
     a = h * GAMMA
     W, w = V[:, frozen:], b[frozen:]
     q = w.size
     r0 = e - D * (V @ b)
     try:
-        G, GV, inverse = _eliminate(D, V, b, r0, frozen, a)
+        G, GV, inverse = _eliminate(field, V, b, r0, a)
     except np.linalg.LinAlgError:
         return V, b, np.inf
 
@@ -154,18 +159,19 @@ def rodas_step(
     error_W = left.T @ right[-1]
     W1 = W + left.T @ (A[-1] @ flat).reshape(2 * STAGES, q) + error_W
     b1 = b + A[-1] @ head + head[-1]
-    scaled_W = error_W / (atol + rtol * np.maximum(np.abs(W), np.abs(W1)))
-    scaled_b = head[-1] / (atol + rtol * np.maximum(np.abs(b), np.abs(b1)))
+    scaled_W = error_W / (tolerance * (1 + np.maximum(np.abs(W), np.abs(W1))))
+    scaled_b = head[-1] / (tolerance * (1 + np.maximum(np.abs(b), np.abs(b1))))
     size = float(np.sqrt((np.vdot(scaled_W, scaled_W) + scaled_b @ scaled_b) / (W.size + b.size)))
     return np.concatenate([V[:, :frozen], W1], axis=1), b1, size
 
 
-def _eliminate(D: Array, V: Array, b: Array, r0: Array, frozen: int, a: float) -> tuple[Array, Array, Array]:
+def _eliminate(field: Field, V: Array, b: Array, r0: Array, a: float) -> tuple[Array, Array, Array]:
     """Sherman–Morrison on every row: δr = −G(R w + Ṽ x_b), where Ṽ = V + a r₀wᵀ and G = D / (1 + aD‖w‖²).
 
     Returns G (d,), GṼ (d, m) and the inverse of the m × m system that is left for x_b. An inverse, not a
     factorisation: six right-hand sides come one after another, and products are cheaper than calls.
     """
+    D, frozen = field.D, field.frozen
     w = b[frozen:]
     G = D / (1 + a * D * (w @ w))
     tilted = V.copy()

@@ -1,4 +1,4 @@
-"""One experiment of the lab in plain numbers: what the command line takes, what a table row is about."""
+"""One experiment of the theory lab in plain numbers: sizes, noises and seed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ftt.errors import FttError
 from ftt.params import Configurable, param
-from ftt.theory.flow import frozen_count
+from ftt.theory.gradient_flow import frozen_count
+from ftt.theory.limits import MAX_DIMENSION, MAX_SEED, NOISE, need_dimension, need_number
 from ftt.theory.mechanism import Mechanism
 
 
@@ -25,19 +25,22 @@ class Setting(Configurable):
 
     name: ClassVar[str] = "theory"
 
-    d1: int = param(50, help="number of core features", low=1)
-    d2: int = param(50, help="number of spurious features", low=1)
-    k: int = param(5, help="leading eigenvectors of Σ that span β", low=1)
+    d1: int = param(50, help="number of core features", low=1, high=MAX_DIMENSION)
+    d2: int = param(50, help="number of spurious features", low=1, high=MAX_DIMENSION)
+    k: int = param(5, help="number of leading eigenvectors of Σ that span β", low=1)
     m: int = param(20, help="number of learned features", low=1)
     p: float = param(0.25, help="fraction of frozen principal components", low=0, high=1)
-    eta_core: float = param(1.0, help="core noise η_core", low=0, open_low=True)
-    eta_spu: float = param(0.5, help="spurious noise η_spu", low=0, open_low=True)
+    eta_core: float = param(1.0, help="core noise η_core", low=NOISE[0], high=NOISE[1])
+    eta_spu: float = param(0.5, help="spurious noise η_spu", low=NOISE[0], high=NOISE[1])
     seed: int = param(0, help="seed of the mechanism and of the start", low=0)
 
     def __post_init__(self) -> None:
+        # Before the general checks, which convert to float: integers may have hundreds of digits.
+        if all(type(size) is int for size in (self.d1, self.d2, self.k, self.m, self.seed)):
+            need_dimension(self.d1 + self.d2, self.m)
+            need_number("k", self.k, 1, self.d1)
+            need_number("seed", self.seed, 0, MAX_SEED)
         super().__post_init__()
-        if self.k > self.d1:
-            raise FttError("k is outside its range", given=self.k, allowed=f"1 <= k <= d1 = {self.d1}")
         frozen_count(self.m, self.p)
 
     @property
@@ -57,7 +60,7 @@ class Setting(Configurable):
         )
 
     def start_rng(self) -> np.random.Generator:
-        """Randomness of the start, apart from that of the mechanism."""
+        """Randomness of the start, independent of that of the mechanism."""
         return np.random.default_rng([self.seed, 1])
 
 

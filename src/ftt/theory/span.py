@@ -1,4 +1,4 @@
-"""What PCA keeps of β: the span lemma, the excluded η_core and Theorem 3 (Section 4.2 and its appendix)."""
+"""How much of β the principal components span: the span lemma, the excluded η_core and Theorem 3 (Section 4.2)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 from scipy.optimize import brentq
 
 from ftt.errors import FttError, unknown
+from ftt.theory.losses import cost_te
 from ftt.theory.mechanism import Array, Mechanism
 
 Salience = Literal["statement", "proof", "needed"]
 _SALIENCE = {"statement": "salient", "proof": "salient-sum", "needed": "salient-spu"}
 
 EXCLUDED_GAP = 1e-9
-"""Relative distance of c₁ from (1−α)/α below which Theorem 3 is taken not to apply."""
+"""Relative distance of c₁ from (1−α)/α below which η_core counts as excluded."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class SpanLemma:
     Parameters
     ----------
     c_1 : float
-        The number with (β, c₁γ) in span(Ξ_{:k}).
+        The number for which (β, c₁γ) lies in span(Ξ_{:k}).
     mu : float
         μ_{k+1}, the eigenvalue of H whose eigenvector PCA misses.
     forbidden : float
@@ -35,13 +36,6 @@ class SpanLemma:
     c_1: float
     mu: float
     forbidden: float
-
-    @property
-    def scale(self) -> float:
-        """c₁ / (c₁α − (1−α)), the factor of Theorem 3; infinite at the excluded η_core."""
-        alpha = 1 / (1 + self.forbidden)
-        below = self.c_1 * alpha - (1 - alpha)
-        return self.c_1 / below if below else np.inf
 
 
 def span_lemma(mechanism: Mechanism, *, salience: Salience = "needed") -> SpanLemma:
@@ -67,7 +61,7 @@ def _missed_eigenvalue(mechanism: Mechanism) -> float:
     """μ_{k+1}: the root of equation "mu" below the smallest λ_τ that carries β.
 
     Divided by μ the equation reads 1 + Σ λb²/(λ − μ) = (η₁² + η₂²)/μ; multiplied by μ its difference is increasing on
-    (0, λ_k), from −(η₁² + η₂²) to +∞, so a bracket is at hand.
+    (0, λ_k), from −(η₁² + η₂²) to +∞, which gives a bracket.
     """
     lam, b2 = mechanism.eigenvalues[: mechanism.k], mechanism.beta_coordinates[: mechanism.k] ** 2
     total = mechanism.eta_core**2 + mechanism.eta_spu**2
@@ -96,8 +90,8 @@ def excluded_eta_core(mechanism: Mechanism) -> float:
 def theorem_3(mechanism: Mechanism, frozen: int, v: Array | None = None, *, salience: Salience = "needed") -> float:
     """Theorem 3 (FTT bound): ℓ_te(W_FTT(t)) ≤ err*_te + O(1/t).
 
-    Assumes what the span lemma assumes, at least k frozen components (the paper asks p > k/m; p ≥ k/m is enough), and
-    η_core not the excluded one.
+    Assumes what the span lemma assumes, at least k frozen components (the paper asks for p > k/m; p ≥ k/m is enough),
+    and an η_core other than the excluded one.
 
     Parameters
     ----------
@@ -107,22 +101,38 @@ def theorem_3(mechanism: Mechanism, frozen: int, v: Array | None = None, *, sali
         v(t). Then the bound is the one the proof has before its O(1/t),
         err*_te + ½ (c₁/(c₁α − (1−α)))² δᵀ diag(Σ, η_spu²I) δ with δ = v(t) − v*_tr.
     """
+    c_1 = required_c_1(mechanism, frozen, "Theorem 3", salience=salience)
+    return mechanism.err_te if v is None else joined_bound(mechanism, c_1, v)
+
+
+def required_c_1(mechanism: Mechanism, frozen: int, statement: str, *, salience: Salience = "needed") -> float:
+    """The c₁ of the span lemma; an `FttError` if `frozen` components do not span (β, c₁γ) or η_core is excluded."""
     lemma = span_lemma(mechanism, salience=salience)
     if frozen < mechanism.k:
         raise FttError(
-            "Theorem 3 does not apply: fewer components are frozen than carry β",
-            given=f"p·m = {frozen}",
-            allowed=f"p·m >= k = {mechanism.k}",
+            f"{statement} does not apply: fewer components are frozen than span β",
+            given=f"{frozen} frozen components",
+            allowed=f"at least k = {mechanism.k}",
         )
     if abs(lemma.c_1 - lemma.forbidden) <= EXCLUDED_GAP * lemma.forbidden:
         raise FttError(
-            "Theorem 3 does not apply: η_core is the excluded one, c₁ = (1−α)/α",
+            f"{statement} does not apply: η_core has the excluded value, c₁ = (1−α)/α",
             given=f"η_core = {mechanism.eta_core:.9g}",
             allowed=f"η_core != {excluded_eta_core(mechanism):.9g}",
         )
-    if v is None:
-        return mechanism.err_te
-    delta = v - mechanism.v_tr
-    core, spu = delta[: mechanism.d1], delta[mechanism.d1 :]
-    size = float(core @ mechanism.Sigma @ core + mechanism.eta_spu**2 * (spu @ spu))
-    return mechanism.err_te + lemma.scale**2 * size / 2
+    return lemma.c_1
+
+
+def joined_bound(mechanism: Mechanism, c: float, v: Array) -> float:
+    """Upper bound of ℓ_te for any features whose span holds both (β, cγ) and v (d,).
+
+    With δ = v − v*_tr, the combination (cv − (1−α)(β, cγ)) / (cα − (1−α)) is (β, 0) + cδ/(cα − (1−α)), so that
+
+        ℓ_te ≤ err*_te + ½ (c/(cα − (1−α)))² δᵀ diag(Σ, η_spu²I) δ.
+
+    Infinite at the excluded c = (1−α)/α, where the two vectors are parallel in the limit.
+    """
+    below = c * mechanism.alpha - (1 - mechanism.alpha)
+    if below == 0:
+        return np.inf
+    return mechanism.err_te + (c / below) ** 2 * cost_te(mechanism, v - mechanism.v_tr)

@@ -14,6 +14,6 @@ def _pools() -> ThreadpoolController:
 
 
 def single_thread() -> AbstractContextManager[object]:
-    """One BLAS thread: the matrices are small, and on a busy machine more threads only wait for each other."""
+    """Limit BLAS to one thread: the matrices are small, and on a busy machine more threads only wait for each other."""
     limit: AbstractContextManager[object] = _pools().limit(limits=1)
     return limit

@@ -186,6 +186,8 @@ EXPERIMENTS: Registry[Experiment] = Registry(
     "experiment",
     "experiments",
     {
+        "beyond": ("ftt.paper.beyond:BEYOND_TABLE", "Which recipe beats FTT, where, and at what cost?"),
+        "beyond-rows": ("ftt.paper.beyond:BEYOND_ROWS", "How many target rows does each recipe need?"),
         "fig-dims": ("ftt.paper.probe_dimensions:FIG_DIMS", "How many principal components does probing need?"),
         "fig-dominoes": ("ftt.paper.noise_grid:FIG_DOMINOES", "How do ERM and FTT do in every noise setting?"),
         "fig-dominoes-p": ("ftt.paper.noise_grid:FIG_DOMINOES_P", "How does FTT do in every noise setting at every p?"),

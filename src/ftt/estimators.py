@@ -16,7 +16,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils._param_validation import Interval, Real, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import nn
 
 from ftt import registry
 from ftt.arrays import FloatArray, IntArray
@@ -42,6 +41,9 @@ from ftt.train import FreezeThenTrain, fit
 from ftt.train.export import FeatureModule
 
 __all__ = ["DFRProbe", "FTTClassifier", "PCAFreezer"]
+
+USUAL = setting("embeddings").training
+"""How `ftt run embeddings` trains."""
 
 BRANCHES = {"linear": "identity", "mlp": "mlp"}
 
@@ -174,10 +176,10 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         method: str | Method | None = "erm",
         branch: str = "linear",
         join: str = "joint",
-        epochs: int = 20,
-        batch_size: int = 128,
-        lr: float = 0.01,
-        weight_decay: float = 1e-3,
+        epochs: int = USUAL.epochs,
+        batch_size: int = USUAL.batch_size,
+        lr: float = USUAL.lr,
+        weight_decay: float = USUAL.weight_decay,
         random_state: RandomState = 0,
     ) -> None:
         self.p = p
@@ -257,8 +259,8 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
         """Names of the columns of `transform`: ``frozen0``, …, ``trained0``, …"""
         check_is_fitted(self, "model_")
-        blocks = zip(self.features_.sources, self.features_.maps, strict=True)
-        names = [f"{source}{i}" for source, layer in blocks for i in range(cast(nn.Linear, layer).out_features)]
+        blocks = self.model_.blocks
+        names = [f"{block.branch.kind}{i}" for block in blocks for i in range(block.width)]
         return np.array(names, dtype=np.object_)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -290,12 +292,11 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
                 state["model_"] = {
                     path.name: np.frombuffer(path.read_bytes(), dtype=np.uint8) for path in Path(folder).iterdir()
                 }
-            state["log"] = self.model_.log
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        files, log = state.pop("model_", None), state.pop("log", None)
+        files = state.pop("model_", None)
         super().__setstate__(state)
         if files is None:
             return
@@ -308,7 +309,6 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
                 (Path(folder) / Path(name).name).write_bytes(content.tobytes())
             like = ArrayInputs(np.zeros((1, self.n_features_in_), dtype=np.float32), "features")
             self.model_ = FreezeThenTrain.load(folder, like)
-        self.model_.log = log
         self._export()
 
     def _checked(self, X: Any) -> FloatArray:

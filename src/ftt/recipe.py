@@ -13,6 +13,7 @@ from ftt.params import Configurable, Json, Options
 if TYPE_CHECKING:
     from ftt.freeze.base import Freezer
     from ftt.methods.base import Method
+    from ftt.sources.base import Source
 
 JOINS = ("joint", "late")
 
@@ -29,15 +30,25 @@ class Recipe:
     trained branch learns what the frozen one lacks. ``late``: the branch is trained alone, as without a freezer, and
     the leading directions of the initial and of the trained features, brought to the same scale, meet at probing; one
     training then serves every p.
+
+    Beyond the paper a recipe names `sources`: blocks of features that meet at probing, each brought to unit mean
+    variance. ``Recipe(sources=(Initial(), TrainedAlone()))`` is every initial beside every ERM feature.
     """
 
     freeze: Freezer | None = None
     method: Method | None = None
     join: str = "joint"
+    sources: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
         if self.join not in JOINS:
             raise unknown("join", self.join, JOINS)
+        if self.sources and (self.freeze or self.method):
+            raise FttError(
+                "a recipe has either sources, or a freezer and a method",
+                given=", ".join(source.name for source in self.sources),
+                allowed="Recipe(sources=…), or Recipe(freeze=…, method=…)",
+            )
         # Known by what they do: importing their base classes would import torch.
         for name, mark in (("freeze", "frozen_dims"), ("method", "stages")):
             value = getattr(self, name)
@@ -61,13 +72,26 @@ class Recipe:
         for name, chosen in PRESETS.items():
             if chosen.build()._kind() == kind:
                 return name
+        if self.sources:
+            return kind[4]
         freezer, method, join = kind[0], kind[2], kind[3]
         return "+".join(part for part in (freezer, method) if part) + ("-late" if join == "late" else "")
 
-    def _kind(self) -> tuple[str, str, str, str]:
+    def _kind(self) -> tuple[str, ...]:
         """What tells recipes of different names apart."""
         freezer, method = self.freeze.name if self.freeze else "", self.method.name if self.method else ""
-        return freezer, str(getattr(self.freeze, "variant", "")), method, self.join
+        sources = "+".join(source.name for source in self.sources)
+        return freezer, str(getattr(self.freeze, "variant", "")), method, self.join, sources
+
+    @property
+    def trains(self) -> bool:
+        """Whether anything is optimised."""
+        return self.method is not None or any(source.trainings for source in self.sources)
+
+    @property
+    def uses_target(self) -> bool:
+        """Whether the target split is looked at before probing."""
+        return any(source.uses_target for source in self.sources)
 
     def normal(self) -> Recipe:
         """The same recipe in its simplest form: p = 0 freezes nothing, p = 1 leaves nothing to train."""
@@ -83,6 +107,7 @@ class Recipe:
             "freeze": self.freeze.describe() if self.freeze else None,
             "method": self.method.describe() if self.method else None,
             "join": self.join,
+            **({"sources": [source.describe() for source in self.sources]} if self.sources else {}),
         }
 
     def identity(self) -> dict[str, Json]:
@@ -91,6 +116,7 @@ class Recipe:
             "freeze": self.freeze.identity() if self.freeze else None,
             "method": self.method.identity() if self.method else None,
             "join": self.join,
+            **({"sources": [source.identity() for source in self.sources]} if self.sources else {}),
         }
 
     @classmethod
@@ -98,7 +124,8 @@ class Recipe:
         """Rebuild a recipe from its JSON form."""
         freezer = registry.FREEZERS.build(text["freeze"]) if text["freeze"] else None
         method = registry.METHODS.build(text["method"]) if text["method"] else None
-        return cls(freezer, method, text["join"])
+        sources = tuple(registry.SOURCES.build(source) for source in text.get("sources", ()))
+        return cls(freezer, method, text["join"], sources)
 
 
 @dataclass(frozen=True)
@@ -110,12 +137,13 @@ class Preset:
     summary: str
     join: str = "joint"
     freeze_options: Mapping[str, Any] = field(default_factory=dict)
+    sources: tuple[Mapping[str, Any], ...] = ()
 
     def build(self) -> Recipe:
         """The recipe itself."""
         freezer = registry.FREEZERS.build({"name": self.freeze, **self.freeze_options}) if self.freeze else None
         method = registry.METHODS.build({"name": self.method}) if self.method else None
-        return Recipe(freezer, method, self.join)
+        return Recipe(freezer, method, self.join, tuple(registry.SOURCES.build(source) for source in self.sources))
 
 
 PRESETS = {
@@ -132,6 +160,18 @@ PRESETS = {
         "pca", "erm", "FTT with the wrong basis of the released code", freeze_options={"variant": "released"}
     ),
     "ftt-random": Preset("random", "erm", "FTT with a random projection in place of PCA"),
+    **{
+        name: Preset(None, None, f"{summary} (beyond the paper)", sources=tuple({"name": part} for part in parts))
+        for name, parts, summary in (
+            ("both", ("initial", "trained"), "initial and ERM features side by side"),
+            ("taught", ("taught",), "a student trained on labels that a target probe predicts"),
+            ("initial-taught", ("initial", "taught"), "initial and taught features side by side"),
+            ("all-three", ("initial", "trained", "taught"), "initial, ERM and taught features side by side"),
+            ("wise-ft", ("wise-ft",), "weights between the initial and the ERM network"),
+            ("leace", ("erased",), "initial features without the attribute"),
+            ("target", ("target",), "fine-tuning on the target split itself"),
+        )
+    },
 }
 
 

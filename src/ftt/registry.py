@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ftt.freeze.base import Freezer
     from ftt.methods.base import Method
     from ftt.paper.experiment import Experiment
+    from ftt.sources.base import Source
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Configurable)
@@ -168,10 +169,25 @@ METHODS: PartRegistry[Method] = PartRegistry(
     },
 )
 
+SOURCES: PartRegistry[Source] = PartRegistry(
+    "source of features",
+    "sources",
+    {
+        "erased": ("ftt.sources.erased:Erased", "initial features without the attribute (LEACE)"),
+        "initial": ("ftt.sources.initial:Initial", "all features of the initial model"),
+        "target": ("ftt.sources.target:Target", "a network fine-tuned on the target split itself"),
+        "taught": ("ftt.sources.taught:Taught", "a network trained on labels that a target probe predicts"),
+        "trained": ("ftt.sources.trained:TrainedAlone", "a network trained alone on the observed labels"),
+        "wise-ft": ("ftt.sources.wise_ft:WiseFT", "weights between the initial and the trained network"),
+    },
+)
+
 EXPERIMENTS: Registry[Experiment] = Registry(
     "experiment",
     "experiments",
     {
+        "beyond": ("ftt.paper.beyond:BEYOND_TABLE", "Which recipe beats FTT, where, and at what cost?"),
+        "beyond-rows": ("ftt.paper.beyond:BEYOND_ROWS", "How many target rows does each recipe need?"),
         "fig-dims": ("ftt.paper.probe_dimensions:FIG_DIMS", "How many principal components does probing need?"),
         "fig-dominoes": ("ftt.paper.noise_grid:FIG_DOMINOES", "How do ERM and FTT do in every noise setting?"),
         "fig-dominoes-p": ("ftt.paper.noise_grid:FIG_DOMINOES_P", "How does FTT do in every noise setting at every p?"),

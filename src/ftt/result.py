@@ -10,6 +10,9 @@ from functools import cached_property
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ftt.arrays import FloatArray, IntArray, unpack
 from ftt.metrics import GroupReport
 from ftt.params import Json
 from ftt.spec import FORMAT, Run, Spec
@@ -21,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """One probing: its seed, the C it chose, how each C did on held-out halves, and its report on test."""
+    """One probing: its seed, the C it chose, how each C did on held-out halves, its report and predictions on test.
+
+    `predicted` holds class codes in the order of the test split, packed (`ftt.arrays.unpack`).
+    """
 
     seed: int
     C: float
@@ -29,6 +35,7 @@ class ProbeResult:
     converged: bool
     worst_by_C: dict[float, float]  # noqa: N815
     report: GroupReport
+    predicted: str
 
     def to_json(self) -> dict[str, Json]:
         return {
@@ -37,13 +44,29 @@ class ProbeResult:
             "at_edge": self.at_edge,
             "converged": self.converged,
             "worst_by_C": {f"{C:g}": score for C, score in self.worst_by_C.items()},
+            "predicted": self.predicted,
             **self.report.to_json(),
         }
 
     @classmethod
     def from_json(cls, text: Mapping[str, Any]) -> ProbeResult:
-        scores = {float(C): score for C, score in text["worst_by_C"].items()}
-        return cls(text["seed"], text["C"], text["at_edge"], text["converged"], scores, GroupReport.from_json(text))
+        return cls(
+            seed=text["seed"],
+            C=text["C"],
+            at_edge=text["at_edge"],
+            converged=text["converged"],
+            worst_by_C={float(C): score for C, score in text["worst_by_C"].items()},
+            report=GroupReport.from_json(text),
+            predicted=text["predicted"],
+        )
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The test rows that a run was judged on: label and attribute codes in their order, packed."""
+
+    label: str
+    attribute: str
 
 
 @dataclass(frozen=True)
@@ -56,6 +79,8 @@ class Result:
         What was run, and its key.
     probes : tuple of ProbeResult
         One per probe seed.
+    judged : Judged
+        The test rows.
     dims : int
         Number of features that were probed on.
     warnings : tuple of str
@@ -76,6 +101,7 @@ class Result:
 
     run: Run
     probes: tuple[ProbeResult, ...]
+    judged: Judged
     dims: int
     warnings: tuple[str, ...]
     explained_variance: float | None
@@ -113,6 +139,12 @@ class Result:
         """The C that most probe seeds chose."""
         return Counter(probe.C for probe in self.probes).most_common(1)[0][0]
 
+    def rows(self) -> tuple[FloatArray, IntArray]:
+        """(n,) share of probe seeds that got each test row right, and (n,) its attribute code."""
+        label = unpack(self.judged.label)
+        right = np.mean([unpack(probe.predicted) == label for probe in self.probes], axis=0)
+        return right, unpack(self.judged.attribute)
+
     def looked_up(self) -> Result:
         """The same result, marked as read from the store."""
         return replace(self, from_store=True)
@@ -137,6 +169,7 @@ class Result:
                 "warnings": list(self.warnings),
                 "seeds": [probe.to_json() for probe in self.probes],
             },
+            "judged": {"label": self.judged.label, "attribute": self.judged.attribute},
             "explained_variance": self.explained_variance,
             "noise": self.noise,
             "train_log": self.train_log,
@@ -152,6 +185,7 @@ class Result:
         return cls(
             run=Run(Spec.from_description(text["spec"]), text["key"]),
             probes=tuple(ProbeResult.from_json(seed) for seed in probe["seeds"]),
+            judged=Judged(**text["judged"]),
             dims=probe["dims"],
             warnings=tuple(probe["warnings"]),
             explained_variance=text["explained_variance"],

@@ -165,7 +165,7 @@ class Spec:
         from ftt import backbones  # A Spec can be described without torch.
 
         # Without a method nothing is optimised, so neither the optimizer's settings nor the seed can matter.
-        trained = self.recipe.method is not None
+        trained = self.recipe.trains
         identity = {
             "data": data,
             "backbone": backbones.fingerprint(self.backbone),

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ftt.arrays import Float32Array
+from ftt.arrays import Float32Array, pack
 from ftt.caching import Artifact, Cache
 from ftt.data import GroupedData, Split
 from ftt.data.overview import noises
@@ -23,7 +23,7 @@ from ftt.freeze.pca import PCA
 from ftt.metrics import group_report
 from ftt.params import Json, digest
 from ftt.probe import DFRProbe, fit_together
-from ftt.result import ProbeResult, Result
+from ftt.result import Judged, ProbeResult, Result
 from ftt.spec import Probing, Run, Spec
 from ftt.store import Home, ReadOnly
 from ftt.train import FreezeThenTrain, Services, fit
@@ -78,9 +78,11 @@ def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Res
                 converged=probe.converged_,
                 worst_by_C=probe.worst_by_C_,
                 report=group_report(probe, view, data["test"]),
+                predicted=pack(probe.predict(view.transform(data["test"]))),
             )
             for seed, probe in enumerate(probes, start=spec.probe.seed)
         ),
+        judged=Judged(pack(data["test"].y_clean), pack(data["test"].a)),
         dims=view.dims,
         warnings=tuple(complaints),
         explained_variance=model.explained,

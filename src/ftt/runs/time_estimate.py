@@ -72,21 +72,28 @@ def estimate(pending: Sequence[Spec], roots: Roots) -> float:
         if features not in seen:
             seen.add(features)
             total += cost.rows * cost.forward
-        # Runs that differ in their probing only share one training; so do all p that are joined late.
-        recipe = spec.recipe
-        alone = recipe.freeze if recipe.join == "joint" else None
-        training = digest(features, Recipe(alone, recipe.method).identity(), spec.train.identity(), spec.seed)
-        if recipe.method is not None and training not in seen:
-            seen.add(training)
-            total += _images(spec, cost.train_rows) * cost.training + cost.rows * cost.forward
+        for name in _trainings(spec.recipe):
+            training = digest(features, name, spec.train.identity(), spec.seed)
+            if training not in seen:
+                seen.add(training)
+                total += _images(spec, cost.train_rows) * cost.training + cost.rows * cost.forward
     return total
 
 
+def _trainings(recipe: Recipe) -> set[str]:
+    """Names of the trainings of a recipe: those that differ in probing only share one, and so do all late joins."""
+    names = {name for source in recipe.sources for name in source.trainings}
+    if recipe.method is not None:
+        alone = Recipe(recipe.freeze if recipe.join == "joint" else None, recipe.method)
+        names.add("trained" if alone.name == "erm" else digest(alone.identity()))
+    return names
+
+
 def _images(spec: Spec, rows: int) -> int:
-    assert spec.recipe.method is not None
     if spec.train.steps is not None:
         return spec.train.steps * spec.train.batch_size
-    return rows * sum(stage.epochs for stage in spec.recipe.method.stages(spec.train.epochs))
+    method = spec.recipe.method
+    return rows * (sum(stage.epochs for stage in method.stages(spec.train.epochs)) if method else spec.train.epochs)
 
 
 def _seconds(work: Callable[[], None]) -> float:

@@ -22,19 +22,16 @@ class Linear(Protocol):
 
 
 class FeatureModule(nn.Module):
-    """Frozen branch, trained branch, their projections and scales; copied, so that it stands on its own."""
+    """Every branch with its projection and scale; copied, so that it stands on its own."""
 
     def __init__(self, model: FreezeThenTrain) -> None:
         super().__init__()
-        self.sources = tuple(block.source for block in model.blocks)
-        self.frozen = copy.deepcopy(model.frozen) if "frozen" in self.sources else None
-        self.trained = copy.deepcopy(model.network) if "trained" in self.sources else None
-        widths = {"frozen": model.frozen.num_features}
-        if model.network is not None:
-            widths["trained"] = model.network.project.out_features
+        branches = list({id(block.branch): block.branch for block in model.blocks}.values())
+        self.branches = nn.ModuleList(copy.deepcopy(branch.module()) for branch in branches)
+        self.of_block = tuple(branches.index(block.branch) for block in model.blocks)
         self.maps = nn.ModuleList()
         for block in model.blocks:
-            weight, bias = torch.eye(widths[block.source]), torch.zeros(widths[block.source])
+            weight, bias = torch.eye(block.width), torch.zeros(block.width)
             if block.projection is not None:
                 weight, bias = torch.from_numpy(block.projection.weight).T, torch.from_numpy(block.projection.bias)
             self.maps.append(_linear(weight * block.scale, bias * block.scale))
@@ -43,15 +40,8 @@ class FeatureModule(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(n, m) features of inputs as `Backbone.prepare` gives them."""
-        parts = []
-        for source, linear in zip(self.sources, self.maps, strict=True):
-            if source == "frozen":
-                assert self.frozen is not None
-                parts.append(linear(self.frozen(x)))
-            else:
-                assert self.trained is not None
-                parts.append(linear(self.trained.project(self.trained.backbone(x))))
-        return torch.cat(parts, dim=1)
+        seen = [branch(x) for branch in self.branches]
+        return torch.cat([linear(seen[at]) for at, linear in zip(self.of_block, self.maps, strict=True)], dim=1)
 
 
 class ProbedModule(nn.Module):

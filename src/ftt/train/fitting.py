@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ftt import registry
 from ftt.arrays import Float32Array
 from ftt.backbones import Backbone, create, extract
 from ftt.backbones.extract import batches, features_key
@@ -25,7 +26,7 @@ from ftt.settings import BACKBONES, setting
 from ftt.spec import Training
 from ftt.train.batches import Batches, Frozen
 from ftt.train.loop import Trainer
-from ftt.train.model import Block, FreezeThenTrain, Trained
+from ftt.train.model import Block, FreezeThenTrain, Trained, Untrained
 from ftt.train.network import TwoBranch, build
 from ftt.train.services import NO_SERVICES, Services
 
@@ -79,16 +80,16 @@ def fit(
         training=training or (usual.training if usual else Training()),
         seed=seed,
         services=services,
+        target=require_fittable(data["val"], "training") if recipe.uses_target else None,
     )
-    frozen, blocks, trained = job.fit(recipe)
-    model = FreezeThenTrain(recipe, name, frozen, blocks, trained)
+    model = FreezeThenTrain(recipe, name, job.fit(recipe))
     model.cache = services.cache
     return model
 
 
 @dataclass(frozen=True)
 class Job:
-    """One fit: the rows, what is trained on them and how, and its surroundings."""
+    """One fit: the rows, what is trained on them and how, its surroundings, and the target split where one is used."""
 
     split: Fittable
     task: Task
@@ -96,24 +97,52 @@ class Job:
     training: Training
     seed: int
     services: Services
+    target: Fittable | None = None
 
-    def fit(self, recipe: Recipe) -> tuple[Backbone, tuple[Block, ...], Trained | None]:
-        """The model behind the frozen features, the blocks of features, and what was trained."""
+    def fit(self, recipe: Recipe) -> tuple[Block, ...]:
+        """The blocks of features of a recipe."""
         freezer, method = recipe.freeze, recipe.method
-        if freezer is None and method is None:
-            return self.initial, (Block("frozen"),), None
+        if recipe.sources:
+            return self.side_by_side([source.fit(self) for source in recipe.sources])
         if freezer is None:
-            return self.initial, (Block("trained"),), self.train(recipe)
+            return (self.initial_block() if method is None else Block(self.train(recipe)),)
         frozen = freezer.adapt(self.initial, self.split.inputs, self.services.cache)
         reuse = recipe.join == "late" or method is None or self.looks_features_up(method)
         projection = freeze(freezer, frozen, self.split, self.services.cache, reuse=reuse)
+        first = Block(Untrained(frozen), projection)
         if method is None:
-            return frozen, (Block("frozen", projection),), None
+            return (first,)
         if recipe.join == "joint":
-            trained = self.train(recipe, FrozenBranch(frozen, projection))
-            return frozen, (Block("frozen", projection), Block("trained")), trained
+            return first, Block(self.train(recipe, FrozenBranch(frozen, projection)))
         trained = self.train(Recipe(None, method))
-        return frozen, self.late_blocks(frozen, projection, trained), trained
+        second = Block(trained, self.leading(trained).first(frozen.num_features - first.width))
+        return self.side_by_side([first, second])
+
+    def initial_block(self, backbone: Backbone | None = None) -> Block:
+        """All features of the initial network, or of another without new layers."""
+        return Block(Untrained(backbone or self.initial))
+
+    def train_alone(self, method: str) -> Block:
+        """All features of a network that a method trains without a frozen part."""
+        return Block(self.train(Recipe(None, registry.METHODS.build({"name": method}))))
+
+    def features(self, blocks: Sequence[Block], split: Fittable) -> Float32Array:
+        """(n, ·) features of these blocks side by side."""
+        cache = self.services.cache
+        return np.concatenate([b.features(split.inputs, split.name, "projected", cache) for b in blocks], axis=1)
+
+    def to_unit_variance(self, block: Block) -> Block:
+        """The block with a mean variance of one on the training split."""
+        return replace(block, scale=block.scale * _unit_scale(self.features([block], self.split)))
+
+    def side_by_side(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
+        """Blocks that meet at probing: brought to one scale, since one penalty serves all of them."""
+        return tuple(blocks) if len(blocks) == 1 else tuple(self.to_unit_variance(block) for block in blocks)
+
+    def require_target(self, purpose: str) -> Fittable:
+        """The target split, for sources that look at it."""
+        assert self.target is not None
+        return require_fittable(self.target, purpose)
 
     def looks_features_up(self, method: Method) -> bool:
         """Whether frozen features of the training split are read from a table: not where every view is new.
@@ -172,21 +201,16 @@ class Job:
         phi = extract(branch.backbone, self.split.inputs, "train", self.services.cache)
         return Frozen(branch.projection(phi), branch)
 
-    def late_blocks(self, frozen: Backbone, first: Projection, trained: Trained) -> tuple[Block, Block]:
-        """Leading directions of the initial and of the trained features, each with unit mean variance on train."""
+    def leading(self, trained: Trained) -> Basis:
+        """All principal directions of a trained network's features, leading ones first."""
         inputs, cache = self.split.inputs, self.services.cache
-        phi = trained.features(inputs, "train", "projected", cache)
 
         def make() -> Artifact:
+            phi = trained.features(inputs, "train", "projected", cache)
             return Artifact(PCA().basis(_pieces(phi), phi.shape[1]).to_arrays())
 
         key = digest("late", trained.key, inputs.fingerprint())
-        basis = Basis.from_arrays(cache.keep("basis", key, make).arrays)
-        second = basis.first(frozen.num_features - first.weight.shape[1])
-        return (
-            Block("frozen", first, _unit_scale(first(extract(frozen, inputs, "train", cache)))),
-            Block("trained", second, _unit_scale(second(phi))),
-        )
+        return Basis.from_arrays(cache.keep("basis", key, make).arrays)
 
 
 def freeze(freezer: Freezer, backbone: Backbone, train: Fittable, cache: Cache, *, reuse: bool = True) -> Projection:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -30,29 +31,74 @@ if TYPE_CHECKING:
 DEPTHS = ("projected", "backbone")
 
 
-@dataclass(frozen=True)
-class Block:
-    """One part of the features: whose they are, which directions of them, and on what scale.
+class Branch(ABC):
+    """A fitted network whose features can be read."""
 
-    `source` is "frozen" (the model the freezer looked at) or "trained".
-    """
+    key: str
+    kind: ClassVar[str]
 
-    source: str
-    projection: Projection | None = None
-    scale: float = 1.0
+    @property
+    @abstractmethod
+    def backbone(self) -> Backbone:
+        """The network before any new layer."""
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """Number of features."""
+
+    @abstractmethod
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
+        """(n, width) features, kept in the cache."""
+
+    @abstractmethod
+    def module(self) -> nn.Module:
+        """Prepared inputs in, features out."""
 
 
-@dataclass(frozen=True)
-class Trained:
+@dataclass(frozen=True, eq=False)
+class Untrained(Branch):
+    """A network whose features are read as they are: the initial one, or what was made of it without a new layer."""
+
+    kind: ClassVar[str] = "frozen"
+
+    initial: Backbone
+    key: str = ""
+
+    @property
+    def backbone(self) -> Backbone:
+        return self.initial
+
+    @property
+    def width(self) -> int:
+        return self.initial.num_features
+
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
+        return extract(self.backbone, inputs, label, cache)
+
+    def module(self) -> nn.Module:
+        return self.backbone
+
+
+@dataclass(frozen=True, eq=False)
+class Trained(Branch):
     """A finished training: the network, the key it is kept under, and its log."""
+
+    kind: ClassVar[str] = "trained"
 
     network: TwoBranch
     key: str = ""
     log: Log = field(default_factory=list)
 
-    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
-        """(n, ·) features of the trained branch, kept under the key of the training."""
+    @property
+    def backbone(self) -> Backbone:
+        return self.network.backbone
 
+    @property
+    def width(self) -> int:
+        return self.network.project.out_features
+
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
         def make() -> Artifact:
             phi = extract(self.network.backbone, inputs, f"{label}, trained")
             if depth == "projected":
@@ -66,6 +112,34 @@ class Trained:
         kept = cache.keep("trained-features", key, make) if self.key else make()
         return kept.arrays["phi"]
 
+    def module(self) -> nn.Module:
+        return nn.Sequential(self.network.backbone, self.network.project)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One part of the features: which network they come from, which directions of them, and on what scale."""
+
+    branch: Branch
+    projection: Projection | None = None
+    scale: float = 1.0
+
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
+        """(n, ·) features of inputs."""
+        if depth == "backbone" and self.projection is not None and isinstance(self.branch, Trained):
+            raise FttError(
+                "a late join is made after the last linear layer",
+                given="depth 'backbone'",
+                allowed="depth 'projected'",
+            )
+        phi = self.branch.features(inputs, label, depth, cache)
+        phi = self.projection(phi) if self.projection else phi
+        return phi if self.scale == 1 else phi * np.float32(self.scale)
+
+    @property
+    def width(self) -> int:
+        return self.branch.width if self.projection is None else self.projection.weight.shape[1]
+
 
 class FreezeThenTrain:
     """The first two stages of Freeze then Train, fitted.
@@ -76,44 +150,42 @@ class FreezeThenTrain:
         What was fitted.
     backbone_name : str
         What it was fitted on, as `ftt ls backbones` names it.
-    frozen : Backbone
-        The model behind the frozen features: the initial one, or what a freezer learned without labels.
     blocks : sequence of Block
         How the features are put together, frozen ones first.
-    trained : Trained, optional
-        The trained part.
     """
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        backbone_name: str,
-        frozen: Backbone,
-        blocks: Sequence[Block],
-        trained: Trained | None = None,
-    ) -> None:
+    def __init__(self, recipe: Recipe, backbone_name: str, blocks: Sequence[Block]) -> None:
         self.recipe = recipe
         self.backbone_name = backbone_name
-        self.frozen = frozen
         self.blocks = tuple(blocks)
-        self.trained = trained
         self.cache: Cache = NoCache()
 
     @property
+    def backbone(self) -> Backbone:
+        """A network that prepares inputs as all of them do."""
+        return self.blocks[0].branch.backbone
+
+    @property
     def network(self) -> TwoBranch | None:
-        """The trained network, if anything was trained."""
-        return self.trained.network if self.trained else None
+        """The network that was trained last, if any was."""
+        trained = [block.branch.network for block in self.blocks if isinstance(block.branch, Trained)]
+        return trained[-1] if trained else None
 
     @property
     def log(self) -> Log:
-        """One record per epoch: loss and accuracies on the observed labels."""
-        return self.trained.log if self.trained else []
+        """One record per epoch of every training: loss and accuracies on the labels it was given."""
+        return [record for block in self.blocks if isinstance(block.branch, Trained) for record in block.branch.log]
 
     @property
     def explained(self) -> float | None:
         """Share of the variance of the initial features that the frozen directions keep."""
-        kept = [block.projection for block in self.blocks if block.source == "frozen" and block.projection]
-        return kept[0].explained if kept else None
+        kept = [b.projection.explained for b in self.blocks if isinstance(b.branch, Untrained) and b.projection]
+        return kept[0] if kept else None
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Number of features of every block."""
+        return tuple(block.width for block in self.blocks)
 
     def transform(self, split: Split | Inputs, depth: str = "projected") -> Float32Array:
         """The features of a split.
@@ -131,11 +203,7 @@ class FreezeThenTrain:
         if depth not in DEPTHS:
             raise unknown("depth", depth, DEPTHS)
         inputs, label = (split.inputs, split.name) if isinstance(split, Split) else (split, "inputs")
-        parts = []
-        for block in self.blocks:
-            phi = self._features(block, inputs, label, depth)
-            phi = block.projection(phi) if block.projection else phi
-            parts.append(phi if block.scale == 1 else phi * np.float32(block.scale))
+        parts = [block.features(inputs, label, depth, self.cache) for block in self.blocks]
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
     def save(self, folder: Path | str, **notes: Any) -> Path:
@@ -157,26 +225,13 @@ class FreezeThenTrain:
 
         return ProbedModule(self, probe)
 
-    def _features(self, block: Block, inputs: Inputs, label: str, depth: str) -> Float32Array:
-        if block.source == "frozen":
-            return extract(self.frozen, inputs, label, self.cache)
-        if depth == "backbone" and block.projection is not None:
-            raise FttError(
-                "a late join is made after the last linear layer",
-                given="depth 'backbone'",
-                allowed="depth 'projected'",
-            )
-        assert self.trained is not None
-        return self.trained.features(inputs, label, depth, self.cache)
-
     def describe(self) -> dict[str, str]:
         """What a person asks about the model, in words."""
-        trained = self.network
         return {
             "recipe": self.recipe.name,
-            "backbone": self.frozen.weights_id,
-            "frozen features": str(self.frozen.num_features if trained is None else trained.frozen_dims or "none"),
-            "variance kept by them": f"{self.explained:.1%}" if self.explained is not None else "–",
+            "backbone": self.backbone_name,
+            "features": ", ".join(f"{block.width} {block.branch.kind}" for block in self.blocks),
+            "variance kept by the frozen features": f"{self.explained:.1%}" if self.explained is not None else "–",
             "epochs trained": str(len(self.log) or "–"),
         }
 

@@ -11,16 +11,17 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from ftt.atomic import replacing
-from ftt.backbones import create
+from ftt.backbones import Backbone, create
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError
 from ftt.freeze.base import Projection
+from ftt.params import Json
 from ftt.recipe import Recipe
-from ftt.train.model import Block, FreezeThenTrain, Trained
+from ftt.train.model import Block, Branch, FreezeThenTrain, Trained, Untrained
 from ftt.train.network import TwoBranch
 from ftt.version import __version__
 
-LAYOUT = 1
+LAYOUT = 2
 
 
 def save(model: FreezeThenTrain, folder: Path, *, notes: dict[str, Any] | None = None) -> Path:
@@ -32,26 +33,28 @@ def save(model: FreezeThenTrain, folder: Path, *, notes: dict[str, Any] | None =
         What the card should say besides: data set, results, licence.
     """
     tensors: dict[str, torch.Tensor] = {}
+    branches = list({id(block.branch): block.branch for block in model.blocks}.values())
     for number, block in enumerate(model.blocks):
         if block.projection is not None:
             tensors[f"blocks.{number}.weight"] = torch.from_numpy(np.ascontiguousarray(block.projection.weight))
             tensors[f"blocks.{number}.bias"] = torch.from_numpy(np.ascontiguousarray(block.projection.bias))
-    if model.network is not None:
-        tensors |= {f"network.{k}": v.detach().cpu().contiguous() for k, v in model.network.state_dict().items()}
-    # A freezer that learned by itself changed the frozen backbone; its weights are nowhere else.
-    tensors |= {f"frozen.{k}": v.detach().cpu().contiguous() for k, v in model.frozen.state_dict().items()}
+    for number, branch in enumerate(branches):
+        weights = branch.network if isinstance(branch, Trained) else branch.backbone
+        tensors |= {f"branches.{number}.{k}": v.detach().cpu().contiguous() for k, v in weights.state_dict().items()}
     config = {
         "layout": LAYOUT,
         "version": __version__,
         "backbone": model.backbone_name,
-        "weights_id": model.frozen.weights_id,
         "recipe": model.recipe.describe(),
         "blocks": [
-            {"source": b.source, "scale": b.scale, "explained": b.projection.explained if b.projection else None}
-            for b in model.blocks
+            {
+                "branch": branches.index(block.branch),
+                "scale": block.scale,
+                "explained": block.projection.explained if block.projection else None,
+            }
+            for block in model.blocks
         ],
-        "frozen_dims": model.network.frozen_dims if model.network else None,
-        "n_classes": model.network.head.out_features if model.network else None,
+        "branches": [_described(branch) for branch in branches],
         "notes": notes or {},
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -80,24 +83,35 @@ def load(folder: Path, inputs: Inputs) -> FreezeThenTrain:
     if config["layout"] != LAYOUT:
         raise FttError("the model was saved in another layout", given=config["layout"], allowed=LAYOUT)
     tensors = load_file(folder / "weights.safetensors")
-    initial = create(config["backbone"], inputs)
-    frozen = create(config["backbone"], inputs)
-    frozen.load_state_dict(_below(tensors, "frozen."))
-    frozen.weights_id = config["weights_id"]
+    branches = [
+        _rebuilt(described, create(config["backbone"], inputs), _below(tensors, f"branches.{number}."))
+        for number, described in enumerate(config["branches"])
+    ]
     blocks = []
     for number, described in enumerate(config["blocks"]):
         projection = None
         if described["explained"] is not None:
             weight, bias = (tensors[f"blocks.{number}.{part}"].numpy() for part in ("weight", "bias"))
             projection = Projection(weight, bias, described["explained"])
-        blocks.append(Block(described["source"], projection, described["scale"]))
-    trained = None
-    if config["frozen_dims"] is not None:
-        network = TwoBranch(initial, config["frozen_dims"], config["n_classes"])
-        network.load_state_dict(_below(tensors, "network."))
-        trained = Trained(network.eval())
-    recipe = Recipe.from_description(config["recipe"])
-    return FreezeThenTrain(recipe, config["backbone"], frozen.eval(), blocks, trained)
+        blocks.append(Block(branches[described["branch"]], projection, described["scale"]))
+    return FreezeThenTrain(Recipe.from_description(config["recipe"]), config["backbone"], blocks)
+
+
+def _described(branch: Branch) -> dict[str, Json]:
+    if isinstance(branch, Trained):
+        network = branch.network
+        return {"frozen_dims": network.frozen_dims, "n_classes": network.head.out_features, "log": branch.log}
+    return {"weights_id": branch.backbone.weights_id}
+
+
+def _rebuilt(described: dict[str, Any], backbone: Backbone, weights: dict[str, torch.Tensor]) -> Branch:
+    if "weights_id" in described:
+        backbone.load_state_dict(weights)
+        backbone.weights_id = described["weights_id"]
+        return Untrained(backbone.eval())
+    network = TwoBranch(backbone, described["frozen_dims"], described["n_classes"])
+    network.load_state_dict(weights)
+    return Trained(network.eval(), log=described["log"])
 
 
 def _below(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Tensor]:
@@ -106,14 +120,9 @@ def _below(tensors: dict[str, torch.Tensor], prefix: str) -> dict[str, torch.Ten
 
 def card(model: FreezeThenTrain, notes: dict[str, Any]) -> str:
     """The model card: what it is, how it was made, what it is for and what not."""
-    freezer, method = model.recipe.freeze, model.recipe.method
     rows = {
-        "backbone": model.frozen.weights_id,
-        "freeze stage": json.dumps(freezer.describe()) if freezer else "none",
-        "train stage": json.dumps(method.describe()) if method else "none",
-        "join": model.recipe.join,
-        "variance kept by the frozen features": f"{model.explained:.1%}" if model.explained is not None else "–",
-        "epochs trained": len(model.log) or "–",
+        **model.describe(),
+        "recipe in full": json.dumps(model.recipe.describe()),
         "made with": f"freeze-then-train {__version__}",
         **{str(key): value for key, value in notes.items()},
     }

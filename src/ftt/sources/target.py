@@ -1,0 +1,34 @@
+"""Features of a network fine-tuned on the target split itself: what a practitioner would try first.
+
+Batches hold equally many rows of every attribute value, so that the shortcut tells nothing. The same rows are probed
+afterwards, on features that have seen their labels: the probe's own choice of C is then too confident, and with few
+rows the network remembers them. When not to use: with a few hundred target rows or fewer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from ftt.params import param
+from ftt.sources.base import Source
+
+if TYPE_CHECKING:
+    from ftt.train.fitting import Job
+    from ftt.train.model import Block
+
+
+@dataclass(frozen=True)
+class Target(Source):
+    """Features of a network trained on the target split, balanced over the attribute."""
+
+    name: ClassVar[str] = "target"
+    trainings: ClassVar[tuple[str, ...]] = ("target",)
+    uses_target: ClassVar[bool] = True
+
+    by: str = param("erm", help="method by name")
+
+    def fit(self, job: Job) -> Block:
+        target = job.require_target("target")
+        training = job.training.replace(sampling="per-attribute")
+        return replace(job, split=target, training=training).train_alone(self.by)

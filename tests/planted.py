@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ftt.arrays import pack
 from ftt.data.digits import Digits
 from ftt.metrics import GroupReport, Rate
 from ftt.recipe import Recipe
-from ftt.result import ProbeResult, Result
+from ftt.result import Judged, ProbeResult, Result
 from ftt.spec import Run, Spec
 
 SPEC = Spec(data=Digits(), backbone="identity", recipe=Recipe())
@@ -23,12 +26,21 @@ def planted_report(accuracies: dict[str, float], *, clean: bool = True) -> Group
 def planted_result(*reports: GroupReport, spec: Spec = SPEC, key: str = "0" * 64) -> Result:
     """The result of a run whose probe seeds gave these reports."""
     probes = tuple(
-        ProbeResult(seed, C=0.1, at_edge=False, converged=True, worst_by_C={0.1: 0.5, 1.0: 0.4}, report=report)
+        ProbeResult(
+            seed,
+            C=0.1,
+            at_edge=False,
+            converged=True,
+            worst_by_C={0.1: 0.5, 1.0: 0.4},
+            report=report,
+            predicted=pack(np.zeros(4, dtype=np.int64)),
+        )
         for seed, report in enumerate(reports)
     )
     return Result(
         run=Run(spec, key),
         probes=probes,
+        judged=Judged(pack(np.zeros(4, dtype=np.int64)), pack(np.arange(4) % 2)),
         dims=64,
         warnings=(),
         explained_variance=None,

@@ -178,7 +178,7 @@ def test_names_are_escaped_where_results_are_shown_as_html() -> None:
 def test_names_are_escaped_where_a_model_is_shown_as_html(data: GroupedData) -> None:
     model = ftt.fit(data, ftt.Recipe(freeze=ftt.PCA(p=0.25)), backbone="identity")
     assert "<td>identity" in model._repr_html_()
-    model.frozen.weights_id = MARKUP
+    model.backbone.weights_id = MARKUP
     shown = model._repr_html_()
     assert MARKUP not in shown
     assert "&lt;img src=x onerror=alert(1)&gt;" in shown
@@ -192,7 +192,7 @@ def test_an_exported_model_has_the_logits_of_its_probe(recipe: str, data: Groupe
     module = model.export(probe)
     rows = np.arange(len(test))
     with torch.inference_mode():
-        logits = module(model.frozen.prepare(test.inputs.read(rows))).numpy()
+        logits = module(model.backbone.prepare(test.inputs.read(rows))).numpy()
     scores = probe.decision_function(model.transform(test))
     np.testing.assert_allclose(logits[:, 1] - logits[:, 0], scores, rtol=1e-4, atol=1e-4)
     assert (logits.argmax(axis=1) == probe.predict(model.transform(test))).mean() > 0.999

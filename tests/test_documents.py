@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 import typer
 
+from ftt.api import ls
 from ftt.cli import app
 from ftt.cli.flags import parse
 from ftt.paper.experiment import Request
@@ -232,6 +233,13 @@ def anchors(document: Path) -> set[str]:
     """What GitHub makes of the headings."""
     headings = re.findall(r"^#+ (.*)$", document.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("kind", ["datasets", "backbones", "freezers", "methods", "recipes"])
+def test_the_readme_names_everything_that_can_be_chosen(kind: str) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("## A recipe is") : text.index("## What you can rely on")]
+    assert set(ls(kind)[kind]) <= set(re.findall(r"[\w-]+", table))
 
 
 def test_contributing_lists_the_rooms_in_the_order_of_the_import_contract() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,10 @@ from ftt.freeze.base import Freezer
 from ftt.methods.base import Method
 from ftt.metrics import group_report
 from ftt.probe import DFRProbe
-from ftt.recipe import Recipe
+from ftt.recipe import PRESETS, Recipe, preset
 from ftt.spec import Training
 from ftt.train import FreezeThenTrain, fit
+from ftt.train.export import FeatureModule
 from tests.contracts.small import ROWS, small_data
 
 TWO_STEPS = Training(epochs=1, batch_size=ROWS // 2, lr=0.05)
@@ -44,7 +46,7 @@ def method(name: str) -> Method:
 
 
 def same_features(first: FreezeThenTrain, second: FreezeThenTrain) -> bool:
-    data = small_data(first.frozen.accepts[0])
+    data = small_data(first.backbone.accepts[0])
     return bool(np.array_equal(first.transform(data["val"]), second.transform(data["val"])))
 
 
@@ -121,6 +123,27 @@ class TestFreezer:
         model = fit(small_data(), Recipe(freezer(name), None), "tinyconv")
         loaded = FreezeThenTrain.load(model.save(tmp_path / "model"), small_data()["train"].inputs)
         assert same_features(model, loaded)
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+class TestPreset:
+    def test_it_goes_the_whole_way_without_reading_a_clean_label(self, name: str) -> None:
+        model = fit_probe_and_report(preset(name), "tinyconv", "images")
+        assert np.isfinite(model.transform(small_data()["val"])).all()
+        assert sum(model.widths) == model.transform(small_data()["val"]).shape[1]
+
+    def test_its_description_reads_back_and_its_name_finds_it(self, name: str) -> None:
+        recipe = preset(name)
+        assert Recipe.from_description(json.loads(json.dumps(recipe.describe()))) == recipe
+        assert recipe.name == name
+
+    def test_save_load_and_export_give_the_same_features(self, name: str, tmp_path: Path) -> None:
+        data = small_data()
+        model = fit(data, preset(name), "tinyconv", training=TWO_STEPS)
+        loaded = FreezeThenTrain.load(model.save(tmp_path / "model"), data["train"].inputs)
+        assert same_features(model, loaded)
+        x = model.backbone.prepare(data["val"].inputs.read(np.arange(ROWS)))
+        np.testing.assert_allclose(FeatureModule(model)(x).numpy(), model.transform(data["val"]), atol=1e-4)
 
 
 @pytest.mark.parametrize("name", list(MEMBERS))

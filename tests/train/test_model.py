@@ -62,18 +62,18 @@ def test_the_frozen_branch_is_in_eval_mode_while_views_are_trained_on() -> None:
     training = Training(epochs=1, batch_size=32, augment="crop-flip")
     model = fit(data, Recipe(ftt.PCA(p=0.25), ftt.ERM()), "timm-random:test_resnet", training=training)
     untouched = fit(data, Recipe(ftt.PCA(p=0.25), None), "timm-random:test_resnet")
-    for name, value in untouched.frozen.state_dict().items():
-        assert torch.equal(model.frozen.state_dict()[name], value), name
+    for name, value in untouched.backbone.state_dict().items():
+        assert torch.equal(model.backbone.state_dict()[name], value), name
     assert model.network is not None
     moved = model.network.backbone.state_dict()
-    assert any(not torch.equal(moved[k], v) for k, v in untouched.frozen.state_dict().items() if "running" in k)
+    assert any(not torch.equal(moved[k], v) for k, v in untouched.backbone.state_dict().items() if "running" in k)
 
 
 def test_frozen_batchnorm_of_the_trained_branch_keeps_its_statistics() -> None:
     training = Training(epochs=1, batch_size=32, batchnorm="frozen")
     model = fit(small_data(), Recipe(None, ftt.ERM()), "timm-random:test_resnet", training=training)
     assert model.network is not None
-    initial = model.frozen.state_dict()
+    initial = fit(small_data(), "init", "timm-random:test_resnet").backbone.state_dict()
     trained = model.network.backbone.state_dict()
     assert all(torch.equal(trained[k], v) for k, v in initial.items() if "running" in k)
 
@@ -136,11 +136,11 @@ def test_training_on_the_test_split_is_refused() -> None:
 
 def test_the_exported_module_gives_the_probes_predictions() -> None:
     data = small_data()
-    for recipe in (preset("init"), preset("erm"), preset("ftt"), preset("ftt-late")):
+    for recipe in (preset("init"), preset("erm"), preset("ftt"), preset("ftt-late"), preset("all-three")):
         model = fit(data, recipe, "tinyconv", training=SHORT)
         probe = DFRProbe(averages=2).fit(model.transform(data["val"]), data["val"].y, attribute=data["val"].a)
         module = model.export(probe)
-        x = model.frozen.prepare(data["test"].inputs.read(np.arange(ROWS)))
+        x = model.backbone.prepare(data["test"].inputs.read(np.arange(ROWS)))
         logits = module(x).numpy()
         np.testing.assert_allclose(logits[:, 1], probe.decision_function(model.transform(data["test"])), atol=1e-4)
         assert not any(parameter.requires_grad for parameter in module.parameters())
@@ -152,7 +152,7 @@ def test_a_probe_of_scikit_learn_can_be_exported_and_one_that_is_not_fitted_is_r
     data = small_data("features")
     model = fit(data, "init", "identity")
     probe = LogisticRegression().fit(model.transform(data["val"]), data["val"].y)
-    x = model.frozen.prepare(data["test"].inputs.read(np.arange(ROWS)))
+    x = model.backbone.prepare(data["test"].inputs.read(np.arange(ROWS)))
     logits = model.export(probe)(x).numpy()
     np.testing.assert_array_equal(logits.argmax(1), probe.predict(model.transform(data["test"])))
     with pytest.raises(FttError, match="fitted linear probe"):

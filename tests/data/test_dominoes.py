@@ -21,7 +21,8 @@ from PIL import Image
 from ftt.data import ArrayInputs, GroupedData, Roots, cifar_mnist, dominoes
 from ftt.data.cifar_mnist import load_cifar10, load_mnist, parse_idx
 from ftt.data.dominoes import Dominoes, stack
-from ftt.data.fetch import Bundle, Collection, RemoteFile, sha256_of
+from ftt.data.fetch import Bundle, Collection, RemoteFile
+from ftt.data.files import sha256_of
 from ftt.errors import FttError
 
 IntArray = npt.NDArray[np.int64]

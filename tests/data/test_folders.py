@@ -130,12 +130,3 @@ def test_one_attribute_value_is_refused(roots: Roots, tmp_path: Path) -> None:
         put(tmp_path / "one" / label / "grass" / "x.png")
     with pytest.raises(FttError, match="one value only"):
         Folder(path=str(tmp_path / "one")).load(roots)
-
-
-def test_identity_is_that_of_the_files_not_of_the_place(root: Path, tmp_path: Path) -> None:
-    before = Folder(path=str(root)).identity()
-    root.rename(tmp_path / "moved")
-    moved = Folder(path=str(tmp_path / "moved"))
-    assert moved.identity() == before
-    put(tmp_path / "moved" / "train" / "cow" / "sand" / "new.png")
-    assert moved.identity() != before

@@ -153,12 +153,3 @@ def test_folder_that_is_no_data_set_and_name_that_cannot_be_had_are_refused(root
         Hub(path=str(tmp_path / "own")).load(roots)
     with pytest.raises(FttError, match="no data set of that name can be had"):
         Hub(path="nobody/nothing").load(roots)
-
-
-def test_copy_is_the_same_data_and_another_data_set_is_not(tmp_path: Path) -> None:
-    import shutil
-
-    one = saved(made(columns()), tmp_path / "one")
-    shutil.copytree(tmp_path / "one", tmp_path / "two")
-    other = saved(made({**columns(), "label": [1, 0] * 12}), tmp_path / "three")
-    assert one.identity() == Hub(path=str(tmp_path / "two"), size=16).identity() != other.identity()

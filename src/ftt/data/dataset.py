@@ -26,12 +26,14 @@ class Dataset(Configurable, ABC):
     """A data set: its parameters are its fields, `load` makes the arrays.
 
     A subclass is a frozen dataclass with `name`, `info`, `default_backbone` and `default_training` (a setting that
-    two CPU cores can bear).
+    two CPU cores can bear). One that reads the user's files names the parameters that are paths in `paths` and
+    identifies what these files hold in `content`.
     """
 
     info: ClassVar[DatasetInfo]
     default_backbone: ClassVar[str] = "lite0"
     default_training: ClassVar[Training] = Training()
+    paths: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def collections(cls) -> tuple[Collection, ...]:
@@ -42,9 +44,17 @@ class Dataset(Configurable, ABC):
     def load(self, roots: Roots) -> GroupedData:
         """Read, add noise, split."""
 
+    def content(self, roots: Roots) -> Json:
+        """Checksums of the user's files; None where there are none, or none yet."""
+        return None
+
     def fingerprint(self, roots: Roots) -> dict[str, Json]:
-        """What identifies the rows: the parameters, and the content of files where a path would not tell."""
-        return self.identity()
+        """What identifies the rows: the parameters, with the content of files in place of their paths.
+
+        A copy of the data elsewhere has the same fingerprint, other content under the same path a new one.
+        """
+        parameters = {key: value for key, value in self.identity().items() if key not in self.paths}
+        return {**parameters, "content": self.content(roots)}
 
     def backbone(self) -> str:
         """The backbone for data configured like this, where none is asked for."""

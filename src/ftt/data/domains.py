@@ -16,13 +16,14 @@ from typing import ClassVar
 import numpy as np
 
 from ftt.arrays import BoolArray, IntArray
+from ftt.data.checksums import Checksums
 from ftt.data.dataset import Dataset
 from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.published import check_counts, find_folder
+from ftt.data.published import NotPlacedError, check_counts, find_folder
 from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
-from ftt.params import param
+from ftt.params import Json, param
 from ftt.spec import Training
 
 IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
@@ -89,8 +90,7 @@ class Domains(Dataset):
         object.__setattr__(self, "held_out", matches[0])
 
     def load(self, roots: Roots) -> GroupedData:
-        layout = f"{', '.join(domain.name for domain in self.domains)}, each with a folder a class"
-        root = find_folder(self.info, roots, self.folders, lambda f: bool(self._named(f)), layout)
+        root = self._find(roots)
         paths: list[Path] = []
         ids: list[str] = []
         y, a, split = [], [], []
@@ -121,6 +121,23 @@ class Domains(Dataset):
             y_clean=labels[rows],
             ids=np.array(ids)[rows],
         )
+
+    def content(self, roots: Roots) -> Json:
+        try:
+            root = self._find(roots)
+        except NotPlacedError:
+            return None
+        names, called = [], []
+        for domain in self.domains:
+            folder = str(self._folder(root, domain))
+            for file in map(str, self._files(Path(folder))[0]):
+                called.append(f"{domain.name}{file.removeprefix(folder)}")
+                names.append(file.removeprefix(f"{root}/"))
+        return Checksums(roots).manifest(root, names, called)
+
+    def _find(self, roots: Roots) -> Path:
+        layout = f"{', '.join(domain.name for domain in self.domains)}, each with one folder per class"
+        return find_folder(self.info, roots, self.folders, lambda f: bool(self._named(f)), layout)
 
     def _named(self, root: Path) -> dict[str, Path]:
         """The folders of domains in `root`, by the name of the domain."""

@@ -8,7 +8,6 @@ expected one is ever given its final name.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import subprocess
 import tarfile
@@ -20,6 +19,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from ftt.data.download import NotHereError, discard, download
+from ftt.data.files import sha256_of
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.progress import say
@@ -137,12 +137,6 @@ def _download(file: RemoteFile, source: str, target: Path) -> Path:
     finally:
         discard(part)
     return target
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 (hex) of a file, read in pieces."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def verified(path: Path, sha256: str, source: str | None = None) -> Path:

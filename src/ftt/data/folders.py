@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from PIL import Image
 
+from ftt.data.checksums import Checksums
 from ftt.data.columns import SPLIT_NAMES
 from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
@@ -59,13 +60,11 @@ class Folder(OwnData):
             names=("folders of the label", "folders of the attribute"),
         )
 
-    def content(self) -> Json:
+    def content(self, roots: Roots) -> Json:
         root = Path(self.path)
         if not root.is_dir():
             return None
-        stats = [(name.as_posix(), (root / name).stat()) for name in find_images(root)]
-        # Size and time stand for the content, as in a manifest.
-        return [[name, stat.st_size, stat.st_mtime_ns] for name, stat in stats]
+        return Checksums(roots).manifest(root, [name.as_posix() for name in find_images(root)])
 
 
 def find_images(root: Path) -> list[PurePath]:

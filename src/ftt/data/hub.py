@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.arrays import IntArray
+from ftt.data.checksums import Checksums
 from ftt.data.columns import SPLIT_NAMES, as_texts
 from ftt.data.decoded import decoded_once
+from ftt.data.files import exists
 from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData
 from ftt.data.images import EncodedImages, stamp_of
 from ftt.data.own import OwnTable
@@ -73,8 +75,17 @@ class Hub(OwnTable):
     def backbone(self) -> str:
         return "hf:minilm" if self.text is not None else self.default_backbone
 
-    def content(self) -> Json:
-        return {name: [part._fingerprint, len(part)] for name, part in open_parts(self.path).items()}
+    def content(self, roots: Roots) -> Json:
+        if exists(self.path):
+            return Checksums(roots).folder_files(Path(self.path))
+        try:
+            parts = open_parts(self.path)
+        except FttError:
+            return None
+        return {
+            name: Checksums(roots).of(Path("/"), [file["filename"] for file in part.cache_files])
+            for name, part in parts.items()
+        }
 
 
 class HubImages(EncodedImages):
@@ -142,7 +153,7 @@ class HubImages(EncodedImages):
 
 def open_parts(path: str) -> Parts:
     """The parts of a data set on disk or by name, in the order train, val, test."""
-    found = _from_disk(path) if Path(path).exists() else _by_name(path)
+    found = _from_disk(path) if exists(path) else _by_name(path)
     if not isinstance(found, dict):
         return {"": found}
     if len(found) == 1:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from ftt.data.checksums import Checksums
 from ftt.data.columns import Columns, need, read_columns
 from ftt.data.decoded import image_inputs
-from ftt.data.fetch import sha256_of
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.own import OwnTable
 from ftt.data.roots import Roots
@@ -31,6 +31,8 @@ class Manifest(OwnTable):
         how_to_get="ftt run manifest --path list.csv --image-root images",
     )
 
+    paths: ClassVar[tuple[str, ...]] = ("path", "image_root")
+
     image_root: str | None = param(None, help="folder the image paths start from")
     image: str = param("path", help="column of the image path")
     size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
@@ -51,22 +53,21 @@ class Manifest(OwnTable):
     def backbone(self) -> str:
         return "hf:minilm" if self.text is not None else self.default_backbone
 
-    def content(self) -> Json:
+    def content(self, roots: Roots) -> Json:
         table = Path(self.path)
-        if not table.is_file():
-            return None
-        if self.text is not None:
-            return {"table": sha256_of(table)}
-        # Size and time of the images stand for their content: hashing a million files to name a run is too slow.
-        images = [
-            [path.stat().st_size, path.stat().st_mtime_ns]
-            for path in self._paths(table, read_columns(table, {self.image}))
-            if path.is_file()
-        ]
-        return {"table": sha256_of(table), "images": images}
+        checksums = Checksums(roots)
+        listed = checksums.of(table.parent, [table.name])[0]
+        if listed is None or self.text is not None:
+            return {"table": listed}
+        names = need(read_columns(table, {self.image}), self.image, table, "image").tolist()
+        return {"table": listed, "images": checksums.manifest(self._root, list(map(str, names)))}
+
+    @property
+    def _root(self) -> Path:
+        return Path(self.image_root) if self.image_root else Path(self.path).parent
 
     def _paths(self, table: Path, columns: Columns) -> list[Path]:
-        root = Path(self.image_root) if self.image_root else table.parent
+        root = self._root
         if not root.is_dir():
             raise FttError("there is no such folder of images", given=root, allowed="a folder", hint="set --image-root")
         inside = root.resolve()

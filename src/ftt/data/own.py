@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,7 +18,7 @@ from ftt.data.inputs import Inputs
 from ftt.data.noise import flip_by_table
 from ftt.data.splitting import make_splits
 from ftt.errors import FttError, unknown
-from ftt.params import Json, param
+from ftt.params import param
 from ftt.progress import say
 
 Values = npt.NDArray[Any]
@@ -30,6 +29,7 @@ class OwnData(Dataset):
     """Where the user's data are, the noise to add, and how splits are made where there are none."""
 
     info: ClassVar[DatasetInfo]
+    paths: ClassVar[tuple[str, ...]] = ("path",)
 
     path: str = param(help="the table: .csv, .parquet, .npz or a folder of .npy")
     core_noise: float = param(
@@ -96,16 +96,6 @@ class OwnData(Dataset):
         sizes = ", ".join(f"{name} {int((made == name).sum())}" for name in SPLITS)
         say(f"no splits are given: made from {len(y)} rows, by label and attribute: {sizes} (--shares, --split-seed)")
         return made
-
-    @abstractmethod
-    def content(self) -> Json:
-        """What identifies the data whatever its path."""
-
-    def identity(self) -> dict[str, Json]:
-        """The content instead of the path: a copy of the data is the same data."""
-        identity = super().identity()
-        del identity["path"]
-        return {**identity, "content": self.content()}
 
 
 @dataclass(frozen=True)

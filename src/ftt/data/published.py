@@ -16,13 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.arrays import BoolArray, IntArray
+from ftt.data.checksums import Checksums
 from ftt.data.dataset import Dataset
 from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.noise import Policy, flip_by_table
 from ftt.data.roots import Roots
 from ftt.errors import FttError
-from ftt.params import param
+from ftt.params import Json, digest, param
 from ftt.spec import Training
 
 Counts = Mapping[str, tuple[int, ...]]
@@ -50,6 +51,10 @@ FLIPS: Mapping[str, Mapping[str, Policy]] = {
 
 class UnexpectedCountsWarning(UserWarning):
     """The files are not those of the publication: rows are missing, or there are more."""
+
+
+class NotPlacedError(FttError):
+    """The folder of a data set is not where the user's folders are."""
 
 
 def check_counts(name: str, found: Counts, published: Counts) -> None:
@@ -82,7 +87,7 @@ def find_folder(
         given = f"{there[0]}, which holds {', '.join(sorted(f.name for f in there[0].iterdir())[:5]) or 'nothing'}"
     else:
         given = f"no folder {', '.join(str(roots.data / name) for name in names)}"
-    raise FttError(
+    raise NotPlacedError(
         f"the files of {info.name!r} are not on this machine",
         given=given,
         allowed=f"a folder {names[0]} in FTT_DATA, holding {layout}",
@@ -90,9 +95,14 @@ def find_folder(
     )
 
 
+def image_root(folders: Sequence[Path], names: Sequence[str]) -> Path:
+    """The first of these folders that holds the first image."""
+    return next((root for root in folders if names and (root / names[0]).is_file()), folders[0])
+
+
 def locate_images(folders: Sequence[Path], names: Sequence[str]) -> list[Path]:
-    """The images of these relative names, all of them below the first root that has the first one."""
-    root = next((root for root in folders if (root / names[0]).is_file()), folders[0])
+    """The images of these relative names, all of them below one folder."""
+    root = image_root(folders, names)
     paths = [root / name for name in names]
     missing = [path for path in paths if not path.is_file()]
     if missing:
@@ -165,6 +175,15 @@ class FlippedImages(Dataset):
             ids=rows.names,
             flipped={"core": flipped},
         )
+
+    def content(self, roots: Roots) -> Json:
+        try:
+            rows, _, folders = self.rows(roots)
+        except NotPlacedError:
+            return None
+        names = rows.names.tolist()
+        table = digest(names, rows.y.tolist(), rows.a.tolist(), rows.split.tolist())
+        return {"table": table, "images": Checksums(roots).manifest(image_root(folders, names), names)}
 
     def flips(self, rows: Rows) -> BoolArray:
         """Mask of the rows whose label is flipped."""

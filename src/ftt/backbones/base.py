@@ -10,8 +10,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from ftt.data.checksums import Checksums
 from ftt.data.inputs import Inputs, Kind
 from ftt.errors import FttError
+from ftt.params import Json
 
 
 class Backbone(nn.Module, ABC):
@@ -37,6 +39,14 @@ class Backbone(nn.Module, ABC):
         if member:
             raise FttError(f"the backbone {cls.__name__.lower()!r} has no members", given=member, allowed="no colon")
         return cls()
+
+    @classmethod
+    def fingerprint(cls, name: str, checksums: Checksums) -> Json:
+        """What identifies the initial weights of the backbone `name`, found without loading them.
+
+        The name is enough where weights come with the library, from a pinned file or from a seed.
+        """
+        return name
 
     @abstractmethod
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:

@@ -18,6 +18,7 @@ from ftt.backbones import hf_folder
 from ftt.backbones.base import Backbone
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.data.checksums import Checksums
+from ftt.data.files import is_folder
 from ftt.data.inputs import Inputs, Kind
 from ftt.data.roots import Roots
 from ftt.errors import FttError
@@ -62,7 +63,7 @@ class HuggingFace(Backbone):
             content = hf_folder.checksums_of(hf_folder.locate(encoder), checksums)
         except FttError:
             content = None
-        named = "hf" if content is not None and Path(encoder).is_dir() else f"hf:{encoder}"
+        named = "hf" if content is not None and is_folder(encoder) else f"hf:{encoder}"
         return {"name": named, "tokens": tokens, "content": content}
 
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:

@@ -11,12 +11,13 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from ftt.data.checksums import Checksums
-from ftt.data.files import read_regular
+from ftt.data.files import is_folder, read_regular, require_regular
 from ftt.errors import FttError
 from ftt.params import Json
 
 READ = (".json", ".txt", ".model", ".safetensors")
 """Endings of the files that decide what an encoder computes."""
+TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model")
 LARGEST_JSON = 64_000_000
 
 
@@ -24,7 +25,7 @@ def locate(name: str) -> Path:
     """The folder of ``minilm`` (a pip package), of a path, or of a model in the hub cache."""
     if name == "minilm":
         return _bundled()
-    if Path(name).is_dir():
+    if is_folder(name):
         return Path(name)
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
@@ -49,7 +50,11 @@ def checksums_of(folder: Path, checksums: Checksums) -> dict[str, str | None]:
 
 
 def check(folder: Path) -> None:
-    """Refuse a folder with code of its own, without safetensors, or whose config does not fit its weights."""
+    """Refuse a folder with code of its own, without tokenizer or safetensors, or whose config does not fit."""
+    for file in sorted(folder.iterdir()):
+        if not file.is_dir():
+            # transformers would wait for a named pipe without end.
+            require_regular(file, "regular files in the folder of a text encoder")
     config = _json(folder / "config.json")
     for name in ("config.json", "tokenizer_config.json"):
         if (folder / name).exists() and "auto_map" in _json(folder / name):
@@ -63,6 +68,9 @@ def check(folder: Path) -> None:
         raise FttError(
             "the weights are missing", given=folder, allowed="*.safetensors; pickled weights (.bin) are never loaded"
         )
+    if not any((folder / name).is_file() for name in TOKENIZERS):
+        # transformers would take a tokenizer without words.
+        raise FttError("the tokenizer is missing", given=folder, allowed=" or ".join(TOKENIZERS))
     _check_sizes(config, weights)
 
 

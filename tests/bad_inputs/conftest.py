@@ -11,7 +11,9 @@ SECONDS = 10
 
 
 @pytest.fixture(autouse=True)
-def _no_hang() -> Iterator[None]:
+def _no_hang(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("FTT_CACHE", str(tmp_path_factory.mktemp("cache")))
+
     def stop(*_: object) -> None:
         raise TimeoutError(f"still running after {SECONDS} s")
 

@@ -7,21 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.data.hearing import Heard, shown_on
 
 from ftt.data import Roots
 from ftt.data.folders import Folder
 from ftt.errors import FttError
-from ftt.progress import Silent, shown_on
-
-
-class Heard(Silent):
-    """Remembers what was said."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, message: str) -> None:
-        self.lines.append(message)
 
 
 def put(path: Path, red: int = 0) -> Path:

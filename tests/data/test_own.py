@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from PIL import Image
+from tests.data.hearing import Heard, shown_on
 
 import ftt
 from ftt.data import GroupedData, Roots
@@ -21,7 +22,6 @@ from ftt.data.embeddings import Embeddings
 from ftt.data.images import ImageFiles
 from ftt.data.manifest import Manifest
 from ftt.errors import FttError
-from ftt.progress import Silent, shown_on
 
 Table = dict[str, Any]
 Writer = Callable[[Path, Table], Path]
@@ -389,16 +389,6 @@ def test_skipped_broken_images_leave_labels_attributes_and_splits_in_step(pictur
     )
     with pytest.raises(FttError, match="3 of 12 images"):
         ftt.load("manifest", **options).inputs.read(np.arange(1))
-
-
-class Heard(Silent):
-    """Remembers what was said."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, message: str) -> None:
-        self.lines.append(message)
 
 
 @pytest.mark.parametrize("write", [write_npz, write_list_column])

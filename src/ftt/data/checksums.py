@@ -53,14 +53,15 @@ class Checksums:
             return found
         paths = [f"{base}/{listed[row]}" for row, _ in unknown]
         hashed = track(in_threads(lambda n: _sha256(paths[n]), range(len(paths))), "checksums", total=len(paths))
-        now = time.time_ns()
+        now, before = time.time_ns(), known.copy()
         for (row, stamp), sha in zip(unknown, hashed, strict=True):
             found[row] = sha
             known.pop(listed[row], None)
             # The time before reading counts: a change in between has a later one.
             if sha is not None and now - stamp[2] > SETTLED_NS:
                 known[listed[row]] = [*stamp, sha]
-        _remember(memory, known)
+        if known != before:
+            _remember(memory, known)
         return found
 
     def manifest(self, root: Path, names: Sequence[str], called: Sequence[str] | None = None) -> Json:

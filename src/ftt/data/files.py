@@ -50,9 +50,12 @@ def open_regular(path: Path | str) -> BufferedReader:
         raise UnusableFileError(reason_of(error)) from None
 
 
-def read_regular(path: Path | str) -> bytes:
-    """The content of a regular file."""
+def read_regular(path: Path | str, largest: int | None = None) -> bytes:
+    """The content of a regular file of at most `largest` bytes."""
     with open_regular(path) as stream:
+        size = os.fstat(stream.fileno()).st_size
+        if largest is not None and size > largest:
+            raise UnusableFileError(f"the file has {size:,} bytes, the limit is {largest:,}")
         return stream.read()
 
 

@@ -61,8 +61,8 @@ class OwnData(Dataset):
         names : pair of str
             What the user calls label and attribute, for messages.
         """
-        y, classes = encode(label)
-        a, attributes = encode(attribute)
+        y, classes = encode(label, names[0])
+        a, attributes = encode(attribute, names[1])
         if len(classes) < 2:
             raise FttError(
                 "the label has one class only, so there is nothing to learn",

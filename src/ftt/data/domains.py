@@ -78,7 +78,7 @@ class Domains(Dataset):
         0.2, help="share of the training domains left out of training, as DomainBed does", low=0, high=0.9
     )
     seed: int = param(0, help="seed of both divisions", low=0)
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
+    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16, high=4096)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -16,7 +16,8 @@ import numpy as np
 
 from ftt import threads
 from ftt.arrays import IntArray
-from ftt.data.pixels import DECODING, Pixels, decode
+from ftt.data.files import printable, read_regular, reason_of
+from ftt.data.pixels import DECODING, READABLE, Pixels, decode, largest
 from ftt.errors import FttError
 from ftt.progress import say, track
 
@@ -72,10 +73,8 @@ class EncodedImages(ABC):
             content = self.content(row)
             sha = hashlib.sha256(content).digest()
             return decode(content, self.size), sha, None
-        except FileNotFoundError:
-            reason = "the file is missing"
         except OSError as error:
-            reason = str(error)
+            reason = reason_of(error)
         except FttError as error:
             reason = str(error.given)
         return np.zeros((self.size, self.size, 3), dtype=np.uint8), sha, Broken(row, self.name(row), reason)
@@ -101,10 +100,10 @@ class ImageFiles(EncodedImages):
         return len(self.paths)
 
     def name(self, row: int) -> str:
-        return str(self.paths[row])
+        return printable(self.paths[row])
 
     def content(self, row: int) -> bytes:
-        return self.paths[row].read_bytes()
+        return read_regular(self.paths[row], 16 * largest())
 
     def take(self, rows: IntArray) -> ImageFiles:
         return ImageFiles([self.paths[int(row)] for row in rows], self.size)
@@ -164,7 +163,7 @@ def refuse_broken(found: Sequence[Broken], total: int) -> None:
     raise FttError(
         f"{len(found)} of {total} images cannot be decoded" if len(found) > 1 else "an image cannot be decoded",
         given=(listed + more).strip(),
-        allowed="whole image files that PIL reads",
+        allowed=f"{READABLE} for every row",
         hint="repair them, take their rows out of the list, or leave them out with --skip-broken",
     )
 

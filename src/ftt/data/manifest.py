@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import ClassVar
 from ftt.data.checksums import Checksums
 from ftt.data.columns import Columns, need, read_columns
 from ftt.data.decoded import image_inputs
+from ftt.data.files import is_folder, printable, reason_of
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.own import OwnTable
 from ftt.data.roots import Roots
@@ -35,7 +37,7 @@ class Manifest(OwnTable):
 
     image_root: str | None = param(None, help="folder the image paths start from")
     image: str = param("path", help="column of the image path")
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
+    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16, high=4096)
     text: str | None = param(None, help="column of texts; they are then the inputs, not images", added=True)
     skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many", added=True)
 
@@ -68,25 +70,39 @@ class Manifest(OwnTable):
 
     def _paths(self, table: Path, columns: Columns) -> list[Path]:
         root = self._root
-        if not root.is_dir():
-            raise FttError("there is no such folder of images", given=root, allowed="a folder", hint="set --image-root")
+        if not is_folder(root):
+            raise FttError(
+                "there is no such folder of images", given=printable(root), allowed="a folder", hint="set --image-root"
+            )
         inside = root.resolve()
         folders: dict[Path, Path] = {}
         paths, files = [], []
-        for name in need(columns, self.image, table, "image"):
+        for row, name in enumerate(need(columns, self.image, table, "image")):
             path = root / str(name)
-            if path.parent not in folders:
-                folders[path.parent] = path.parent.resolve()
-            # Following links folder by folder, not file by file, takes a tenth of the time.
-            linked = path.name == ".." or path.is_symlink()
-            place = path.resolve() if linked else folders[path.parent] / path.name
+            try:
+                if path.parent not in folders:
+                    folders[path.parent] = path.parent.resolve()
+                # Following links folder by folder, not file by file, takes a tenth of the time.
+                linked = path.name == ".." or stat.S_ISLNK(path.lstat().st_mode)
+                place = path.resolve(strict=True) if linked else folders[path.parent] / path.name
+            except FileNotFoundError:
+                place = folders.get(path.parent, inside) / path.name
+            except (OSError, ValueError, RuntimeError) as error:
+                reason = reason_of(error) if isinstance(error, OSError | ValueError) else "a link leads back to itself"
+                raise FttError(
+                    "an image path cannot be used", given=f"row {row}: {printable(name)} ({reason})", allowed="files"
+                ) from None
             if not place.is_relative_to(inside):
-                raise FttError("an image path leaves the folder", given=name, allowed=f"paths below {root}")
+                raise FttError(
+                    "an image path leaves the folder",
+                    given=f"row {row}: {printable(name)}",
+                    allowed=f"paths below {printable(root)}",
+                )
             paths.append(path)
             files.append(place)
         twice = [place.relative_to(inside) for place, count in Counter(files).items() if count > 1]
         if twice:
-            listed = ", ".join(map(str, twice[:5])) + (", …" if len(twice) > 5 else "")
+            listed = printable(", ".join(map(str, twice[:5]))) + (", …" if len(twice) > 5 else "")
             raise FttError(
                 "an image is listed in several rows, so that it could be in two splits at once",
                 given=f"{len(twice)} such images: {listed}",

@@ -155,7 +155,7 @@ class FlippedImages(Dataset):
         choices=tuple(FLIPS),
     )
     seed: int = param(0, help="seed of the flips", low=0)
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
+    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16, high=4096)
 
     @abstractmethod
     def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:

@@ -57,9 +57,9 @@ class Reviews(Dataset):
     core_noise: float = param(0.0, help="share of wrong labels in train and val", low=0, high=0.5)
     spurious_noise: float = param(0.0, help="share of sources that disagree with the label", low=0, high=0.5)
     seed: int = param(0, help="seed of flips and choice", low=0)
-    train_size: int = param(2000, help="training reviews", low=4)
-    val_size: int = param(1000, help="probing reviews", low=4)
-    test_size: int = param(1000, help="test reviews", low=4)
+    train_size: int = param(2000, help="training reviews", low=4, high=40_000)
+    val_size: int = param(1000, help="probing reviews", low=4, high=40_000)
+    test_size: int = param(1000, help="test reviews", low=4, high=40_000)
 
     def content(self, roots: Roots) -> Json:
         table = _table()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.bad_inputs.encoders import edit_json, edit_weights, write_encoder
 
-from ftt.backbones import create
+from ftt.backbones import create, hf
 from ftt.data.texts import Texts
 from ftt.errors import FttError
 
@@ -124,14 +124,15 @@ def test_encoder_that_cannot_be_found_is_refused(member: str) -> None:
         create(f"hf:{member}", TEXTS)
 
 
-def test_code_of_an_encoder_never_runs_whatever_standard_input_says(encoder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("load", [lambda folder: create(f"hf:{folder}", TEXTS), lambda folder: hf._load(folder, "x")])
+def test_code_of_an_encoder_never_runs_whatever_standard_input_says(
+    load: Callable[[Path], object], encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither past our own check nor past that of transformers."""
     remote_config(encoder)
     (encoder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nclass Evil: pass\n")
-    code = (
-        "import sys; from ftt.backbones import create; from ftt.data.texts import Texts\n"
-        "create(sys.argv[1], Texts(['a']))"
-    )
-    command = [sys.executable, "-c", code, f"hf:{encoder}"]
-    done = subprocess.run(command, input="y\n" * 9, capture_output=True, text=True, timeout=60, check=False)
-    assert "never run" in done.stderr
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n" * 9))
+    with pytest.raises(FttError):
+        load(encoder)
+    assert sys.stdin.tell() == 0
     assert not (tmp_path / "ran").exists()

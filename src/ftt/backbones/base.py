@@ -22,7 +22,7 @@ class Backbone(nn.Module, ABC):
     Attributes
     ----------
     accepts : tuple of str
-        The kinds of inputs it takes ("images", "features", "texts").
+        The kinds of inputs it accepts ("images", "features", "texts").
     num_features : int
         m, the width of φ(x).
     weights_id : str
@@ -37,7 +37,11 @@ class Backbone(nn.Module, ABC):
     def create(cls, member: str, inputs: Inputs) -> Self:
         """The backbone for these inputs; `member` is what follows the colon of ``family:member``."""
         if member:
-            raise FttError(f"the backbone {cls.__name__.lower()!r} has no members", given=member, allowed="no colon")
+            raise FttError(
+                f"the backbone {cls.__name__.lower()!r} takes no argument",
+                given=member,
+                allowed="the name without a colon",
+            )
         return cls()
 
     @classmethod
@@ -57,7 +61,7 @@ class Backbone(nn.Module, ABC):
         """(n, m) features of prepared inputs."""
 
     def check(self, inputs: Inputs) -> None:
-        """Refuse inputs of a kind this backbone cannot take."""
+        """Refuse inputs of a kind that this backbone does not accept."""
         if inputs.kind not in self.accepts:
             raise FttError(
                 f"the backbone {self.weights_id.partition('@')[0]!r} cannot take {inputs.kind}",

@@ -45,7 +45,7 @@ class CelebA(FlippedImages):
         classes=("not blond", "blond"),
         attributes=("female", "male"),
         summary="hair blond or not (core) of women and men (spurious), 95,194 / 11,856 / 10,741 of 202,599 faces",
-        licence="for non-commercial research only, not to be passed on (CUHK agreement)",
+        licence="for non-commercial research only; may not be redistributed (CUHK agreement)",
         citation="Liu et al., Deep Learning Face Attributes in the Wild, ICCV 2015",
         version="1.0",
         how_to_get="get img_align_celeba.zip, list_attr_celeba.txt and list_eval_partition.txt from its authors "
@@ -53,7 +53,7 @@ class CelebA(FlippedImages):
         "ftt data show celeba",
     )
 
-    subsample: bool = param(True, help="leave out most women who are not blond, as the paper does")
+    subsample: bool = param(True, help="leave out most women who are not blond, as in the paper")
 
     def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
         layout = f"img_align_celeba/, {ATTRIBUTES}.txt or .csv, {PARTITION}.txt or .csv (or {METADATA} for the two)"

@@ -175,7 +175,7 @@ def _read_mnist(files: dict[str, Path], scratch: Path) -> Arrays:
 def parse_idx(raw: bytes) -> npt.NDArray[np.uint8]:
     """An array in the IDX format of MNIST: two zero bytes, type, rank, sizes, values."""
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08":
-        raise FttError("not an IDX file of bytes", given=raw[:4], allowed="00 00 08 <rank>")
+        raise FttError("not an IDX file of unsigned bytes", given=raw[:4], allowed="00 00 08 <rank>")
     rank = raw[3]
     shape = np.frombuffer(raw, dtype=">i4", count=rank, offset=4)
     return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * rank).reshape(shape)

@@ -26,7 +26,7 @@ class Dataset(Configurable, ABC):
     """A data set: its parameters are its fields, `load` makes the arrays.
 
     A subclass is a frozen dataclass with `name`, `info`, `default_backbone` and `default_training` (a setting that
-    two CPU cores can bear). One that reads the user's files names the parameters that are paths in `paths` and
+    two CPU cores can handle). One that reads the user's files names the parameters that are paths in `paths` and
     identifies what these files hold in `content`.
     """
 
@@ -37,7 +37,7 @@ class Dataset(Configurable, ABC):
 
     @classmethod
     def collections(cls) -> tuple[Collection, ...]:
-        """What has to be fetched first; nothing by default."""
+        """Files to fetch first; none by default."""
         return ()
 
     @abstractmethod

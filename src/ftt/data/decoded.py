@@ -46,8 +46,8 @@ def decoded_once(images: EncodedImages, roots: Roots) -> EncodedImages | Decoded
     kept = KeptImages(images, roots.cache / "decoded")
     if kept.bytes > _free(roots.cache) and not kept.there():
         say(
-            f"{roots.cache} cannot take {kept.bytes / GB:.1f} GB of decoded images: "
-            "they are decoded anew at every read; set FTT_CACHE to a disk with room to avoid that"
+            f"not enough space in {roots.cache} for {kept.bytes / GB:.1f} GB of decoded images: "
+            "they are decoded at every read; set FTT_CACHE to a larger disk to avoid this"
         )
         return images
     return DecodedImages(kept, np.arange(len(images)))
@@ -95,7 +95,7 @@ class DecodedImages:
         )
 
     def whole_rows(self) -> IntArray:
-        """The rows that can be decoded; what is left out is said."""
+        """The rows that can be decoded; what is left out is reported."""
         found = self.kept.open(tolerant=True)
         return np.flatnonzero(np.isin(self.rows, rows_without(self.kept.images, found)))
 

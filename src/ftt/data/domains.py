@@ -27,7 +27,7 @@ from ftt.params import Json, param
 from ftt.spec import Training
 
 IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
-HOW = "unpack it as $FTT_DATA/{folder} (one folder a domain, one a class in it), and check with: ftt data show {name}"
+HOW = "unpack it as $FTT_DATA/{folder} (<domain>/<class>/<image>), and check with: ftt data show {name}"
 
 OFFICE_HOME = """
 Alarm_Clock Backpack Batteries Bed Bike Bottle Bucket Calculator Calendar Candles Chair Clipboards Computer Couch
@@ -73,12 +73,10 @@ class Domains(Dataset):
         batchnorm="frozen",
     )
 
-    held_out: str = param("", help="the domain to probe and test on; the others are trained on")
-    hold_out: float = param(
-        0.2, help="share of the training domains left out of training, as DomainBed does", low=0, high=0.9
-    )
-    seed: int = param(0, help="seed of both divisions", low=0)
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16, high=4096)
+    held_out: str = param("", help="domain to probe and test on; training uses the others")
+    hold_out: float = param(0.2, help="share of the training domains left out, as in DomainBed", low=0, high=0.9)
+    seed: int = param(0, help="seed of the splits", low=0)
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -216,7 +214,7 @@ class PACS(Domains):
         summary="seven classes in four domains (art painting, cartoon, photo, sketch), 9,991 images",
         licence="not stated; free for research use with citation",
         citation="Li et al., Deeper, Broader and Artier Domain Generalization, ICCV 2017",
-        how_to_get="get PACS from its authors or with DomainBed's download script, "
+        how_to_get="download PACS from its authors or with DomainBed's script, "
         + HOW.format(folder="PACS", name="pacs"),
     )
 
@@ -244,7 +242,7 @@ class OfficeHome(Domains):
         classes=tuple(OFFICE_HOME.split()),
         attributes=("Art", "Clipart", "Product", "Real World"),
         summary="65 classes in four domains (art, clip art, product, real world), 15,588 images",
-        licence="for non-commercial research and education only; not ours to pass on",
+        licence="for non-commercial research and education only; may not be redistributed",
         citation="Venkateswara et al., Deep Hashing Network for Unsupervised Domain Adaptation, CVPR 2017",
         how_to_get="get OfficeHomeDataset_10072016.zip from its authors (hemanthdv.org/officeHomeDataset.html), "
         + HOW.format(folder="office_home", name="officehome"),
@@ -273,7 +271,7 @@ class VLCS(Domains):
         classes=("bird", "car", "chair", "dog", "person"),
         attributes=("Caltech101", "LabelMe", "SUN09", "VOC2007"),
         summary="five classes in four domains (Caltech101, LabelMe, SUN09, VOC2007), 10,729 photos",
-        licence="those of Caltech101, LabelMe, SUN09 and VOC2007: for research; not ours to pass on",
+        licence="those of Caltech101, LabelMe, SUN09 and VOC2007: for research; may not be redistributed",
         citation="Fang et al., Unbiased Metric Learning, ICCV 2013 (after Torralba and Efros, CVPR 2011)",
         how_to_get="get VLCS.tar.gz with DomainBed's download script, " + HOW.format(folder="VLCS", name="vlcs"),
     )

@@ -49,9 +49,9 @@ class Dominoes(Dataset):
     core_noise: float = param(0.0, help="share of wrong labels in train and val", low=0, high=0.5)
     spurious_noise: float = param(0.0, help="share of digits that disagree with the label", low=0, high=0.5)
     seed: int = param(0, help="seed of flips and pairing", low=0)
-    train_size: int = param(7000, help="training images", low=4)
-    val_size: int = param(3000, help="probing images", low=4)
-    paper_sizes: bool = param(False, help="10,000 / 10,000 / 2,000, train and val share CIFAR images")
+    train_size: int = param(7000, help="number of training images", low=4)
+    val_size: int = param(3000, help="number of probing images", low=4)
+    paper_sizes: bool = param(False, help="use 10,000 / 10,000 / 2,000 images; train and val share CIFAR images")
 
     @classmethod
     def collections(cls) -> tuple[Collection, ...]:

@@ -47,7 +47,7 @@ class Embeddings(OwnTable):
         bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
         if bad.size:
             raise FttError(
-                "features hold NaN or infinity",
+                "features contain NaN or infinity",
                 given=f"{bad.size} of {len(features)} rows, the first is row {bad[0]}",
                 allowed="finite numbers",
                 hint="repair or drop these rows",

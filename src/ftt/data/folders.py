@@ -1,4 +1,4 @@
-"""Your own images without a list: the folders they are in say label, attribute and, if you like, the split."""
+"""Your own images without a list: folder names give the label, the attribute and optionally the split."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Folder(OwnData):
         how_to_get="ftt run folder --path images",
     )
 
-    path: str = param(help=f"the folder: {WITH_SPLIT} or {WITHOUT_SPLIT}")
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16, high=4096)
-    skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many")
+    path: str = param(help=f"folder of {WITH_SPLIT} or {WITHOUT_SPLIT}")
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
+    skip_broken: bool = param(False, help="leave out images that cannot be decoded and report their number")
 
     def load(self, roots: Roots) -> GroupedData:
         root = Path(self.path)
@@ -115,12 +115,12 @@ def _refuse_links(root: Path, names: list[PurePath]) -> None:
 def recognise(root: Path, names: list[PurePath]) -> int:
     """4 with splits, 3 without; anything else is refused with the first file that does not fit."""
     if not names:
-        raise _refuse("there are no images in this folder", f"{root}: no files that end like images")
+        raise _refuse("there are no images in this folder", f"{root}: no files with the extension of an image")
     tops = {name.parts[0] for name in names if len(name.parts) > 1}
     splits = {top for top in tops if top.lower() in SPLIT_NAMES}
     if splits and tops - splits:
         raise _refuse(
-            "some folders are called like splits and others are not",
+            "some folders are named like splits and others are not",
             f"splits: {', '.join(sorted(splits))}; others: {', '.join(sorted(tops - splits)[:5])}",
         )
     depth = 4 if splits else 3
@@ -131,7 +131,7 @@ def recognise(root: Path, names: list[PurePath]) -> int:
             hint = "a level is missing: without folders of the attribute there are no groups; or write a list, see: "
             hint += "ftt data show manifest"
         raise _refuse(
-            "an image is not where label and attribute can be read from its folders",
+            "label and attribute of an image cannot be read from its folders",
             f"{odd[0]}, one of {len(odd)} such images of {len(names)}",
             hint,
         )

@@ -47,12 +47,12 @@ class Hub(OwnTable):
         how_to_get="ftt run huggingface --path FOLDER --label label --attribute background --image image",
     )
 
-    path: str = param(help="a folder written by save_to_disk, or the name of a data set")
+    path: str = param(help="folder written by save_to_disk, or data set name")
     label: str = param("label", help="column of the observed label")
     image: str = param("image", help="column of the image")
-    text: str | None = param(None, help="column of texts; they are then the inputs, not images")
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16, high=4096)
-    skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many")
+    text: str | None = param(None, help="text column, used as input instead of images")
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
+    skip_broken: bool = param(False, help="leave out images that cannot be decoded and report their number")
 
     def load(self, roots: Roots) -> GroupedData:
         parts = open_parts(self.path)
@@ -189,7 +189,7 @@ def open_parts(path: str) -> Parts:
             )
         if split in parts:
             raise FttError(
-                "two splits mean the same", given=", ".join(map(str, found)), allowed="train, validation, test"
+                "two splits have the same meaning", given=", ".join(map(str, found)), allowed="train, validation, test"
             )
         parts[split] = part
     return {name: parts[name] for name in SPLITS if name in parts}

@@ -1,4 +1,4 @@
-"""Images as files hold them: decoded when read, identified by the bytes of the files, and the broken ones told."""
+"""Images as files hold them: decoded when read, identified by the bytes of the files, and broken ones reported."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class EncodedImages(ABC):
 
     @abstractmethod
     def name(self, row: int) -> str:
-        """What a person calls this image."""
+        """The name of this image in messages."""
 
     @abstractmethod
     def content(self, row: int) -> bytes:
@@ -80,7 +80,7 @@ class EncodedImages(ABC):
         return np.zeros((self.size, self.size, 3), dtype=np.uint8), sha, Broken(row, self.name(row), reason)
 
     def whole_rows(self) -> IntArray:
-        """The rows that can be decoded, found by decoding them all; what is left out is said."""
+        """The rows that can be decoded, found by decoding them all; what is left out is reported."""
         passed = track(in_threads(self.attempt, range(len(self))), "checking images", total=len(self))
         return rows_without(self, [bad for _, _, bad in passed if bad is not None])
 
@@ -164,12 +164,12 @@ def refuse_broken(found: Sequence[Broken], total: int) -> None:
         f"{len(found)} of {total} images cannot be decoded" if len(found) > 1 else "an image cannot be decoded",
         given=(listed + more).strip(),
         allowed=f"{READABLE} for every row",
-        hint="repair them, take their rows out of the list, or leave them out with --skip-broken",
+        hint="repair them, remove their rows, or leave them out with --skip-broken",
     )
 
 
 def rows_without(images: EncodedImages, found: Sequence[Broken]) -> IntArray:
-    """The rows that are not broken; says how many are left out."""
+    """The rows that are not broken; reports how many are left out."""
     if found:
         names = ", ".join(Path(bad.name).name for bad in found[:3])
         say(f"left out {len(found)} of {len(images)} images that cannot be decoded: {names}{' …' * (len(found) > 3)}")

@@ -35,11 +35,11 @@ class Manifest(OwnTable):
 
     paths: ClassVar[tuple[str, ...]] = ("path", "image_root")
 
-    image_root: str | None = param(None, help="folder the image paths start from")
+    image_root: str | None = param(None, help="folder that image paths are relative to")
     image: str = param("path", help="column of the image path")
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16, high=4096)
-    text: str | None = param(None, help="column of texts; they are then the inputs, not images", added=True)
-    skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many", added=True)
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
+    text: str | None = param(None, help="text column, used as input instead of images", added=True)
+    skip_broken: bool = param(False, help="leave out images that cannot be decoded and report their number", added=True)
 
     def load(self, roots: Roots) -> GroupedData:
         table = Path(self.path)
@@ -107,6 +107,6 @@ class Manifest(OwnTable):
                 "an image is listed in several rows, so that it could be in two splits at once",
                 given=f"{len(twice)} such images: {listed}",
                 allowed="every image once",
-                hint="take the repeated rows out of the list",
+                hint="remove the repeated rows from the list",
             )
         return paths

@@ -1,4 +1,4 @@
-"""What all kinds of own data share: labels with names, splits (given or made), and noise on top for experiments."""
+"""What all kinds of own data share: named labels, splits (given or made) and added noise for experiments."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ class OwnData(Dataset):
     info: ClassVar[DatasetInfo]
     paths: ClassVar[tuple[str, ...]] = ("path",)
 
-    path: str = param(help="the table: .csv, .parquet, .npz or a folder of .npy")
+    path: str = param(help="table to read (.csv, .parquet, .npz or a folder of .npy)")
     core_noise: float = param(
         0.0, help="share of labels to flip in train and val, by the paper's table", low=0, high=0.5
     )
     seed: int = param(0, help="seed of the flips", low=0)
     shares: tuple[float, ...] = param(
-        (0.6, 0.2, 0.2), help="train, val and test where splits have to be made", low=0, open_low=True, added=True
+        (0.6, 0.2, 0.2), help="shares of train, val and test when splits are made", low=0, open_low=True, added=True
     )
-    split_seed: int = param(0, help="seed of made splits, apart from that of the run", low=0, added=True)
+    split_seed: int = param(0, help="seed of the splits made from --shares", low=0, added=True)
 
     def assemble(
         self,
@@ -94,7 +94,7 @@ class OwnData(Dataset):
     def _made_splits(self, y: IntArray, a: IntArray) -> npt.NDArray[np.str_]:
         made = make_splits(y, a, self.shares, np.random.default_rng([self.split_seed, 0x5911]))
         sizes = ", ".join(f"{name} {int((made == name).sum())}" for name in SPLITS)
-        say(f"no splits are given: made from {len(y)} rows, by label and attribute: {sizes} (--shares, --split-seed)")
+        say(f"no split column: made splits by label and attribute: {sizes} (see --shares, --split-seed)")
         return made
 
 
@@ -104,8 +104,8 @@ class OwnTable(OwnData):
 
     label: str = param("y", help="column of the observed label")
     attribute: str = param("attribute", help="column of the attribute (spurious feature, domain)")
-    split: str = param("split", help="column of the split: train, val, test (or 0, 1, 2); without it splits are made")
-    clean: str = param("y_clean", help="column of the true label; used for evaluation only, may be absent")
+    split: str = param("split", help="column of the split (train, val, test or 0, 1, 2); if absent, splits are made")
+    clean: str = param("y_clean", help="column of the true label, used for evaluation only (optional)")
 
     @property
     def used(self) -> set[str]:
@@ -129,7 +129,7 @@ class OwnTable(OwnData):
         return self.assemble(inputs, label, attribute, split, clean, names=names)
 
     def _has_split(self, columns: Columns) -> bool:
-        """Whether there is a split column; one that is misspelt or was asked for by name is not made up silently."""
+        """Whether there is a split column; a misspelt or explicitly requested one is an error."""
         if self.split in columns:
             return True
         asked = self.split != type(self).split

@@ -1,6 +1,6 @@
 """What data sets published as folders share: where the folder is, whether its counts are the published ones, the flips.
 
-Their licences do not let anybody pass the images on, so they are placed by hand and checked on loading.
+Their licences do not allow redistribution, so they are placed by hand and checked on loading.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def locate_images(folders: Sequence[Path], names: Sequence[str]) -> list[Path]:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a published table says: an image, a label, an attribute and a split a row."""
+    """What a published table says: one image, label, attribute and split per row."""
 
     names: npt.NDArray[np.str_]
     y: IntArray
@@ -151,11 +151,11 @@ class FlippedImages(Dataset):
     )
     flip: str = param(
         "keep-spurious",
-        help="the paper: spurious noise is kept in train and val; released: val is flipped in proportion",
+        help="keep-spurious (paper), or released (validation labels flipped in proportion)",
         choices=tuple(FLIPS),
     )
     seed: int = param(0, help="seed of the flips", low=0)
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16, high=4096)
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
 
     @abstractmethod
     def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:

@@ -57,9 +57,9 @@ class Reviews(Dataset):
     core_noise: float = param(0.0, help="share of wrong labels in train and val", low=0, high=0.5)
     spurious_noise: float = param(0.0, help="share of sources that disagree with the label", low=0, high=0.5)
     seed: int = param(0, help="seed of flips and choice", low=0)
-    train_size: int = param(2000, help="training reviews", low=4, high=40_000)
-    val_size: int = param(1000, help="probing reviews", low=4, high=40_000)
-    test_size: int = param(1000, help="test reviews", low=4, high=40_000)
+    train_size: int = param(2000, help="number of training reviews", low=4, high=40_000)
+    val_size: int = param(1000, help="number of probing reviews", low=4, high=40_000)
+    test_size: int = param(1000, help="number of test reviews", low=4, high=40_000)
 
     def content(self, roots: Roots) -> Json:
         table = _table()
@@ -68,7 +68,7 @@ class Reviews(Dataset):
     def load(self, roots: Roots) -> GroupedData:
         texts, y, a = read_reviews()
         parts = self._environments()
-        # The last shall be first: what the noise does to the training rows leaves the test rows alone.
+        # Test rows are drawn first, so that the noise of the training rows does not change them.
         rng = np.random.default_rng([self.seed, 0x4E1])
         left = {(c, s): rng.permutation(np.flatnonzero((y == c) & (a == s))) for c in (0, 1) for s in (0, 1)}
         rows: dict[str, IntArray] = {}

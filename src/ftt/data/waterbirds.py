@@ -32,7 +32,7 @@ class Waterbirds(FlippedImages):
         classes=("landbird", "waterbird"),
         attributes=("land", "water"),
         summary="landbirds/waterbirds (core) before land/water (spurious), 4,795 / 1,199 / 5,794 images",
-        licence="made of CUB-200-2011 and Places: for non-commercial research; not ours to pass on",
+        licence="made of CUB-200-2011 and Places: for non-commercial research; may not be redistributed",
         citation="Sagawa et al., Distributionally Robust Neural Networks for Group Shifts, ICLR 2020",
         version="1.0",
         how_to_get=f"get {OFFICIAL}.tar.gz from the group_DRO repository of its authors, unpack it as "

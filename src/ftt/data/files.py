@@ -91,6 +91,14 @@ def is_folder(path: Path | str) -> bool:
         return False
 
 
+def is_file(path: Path | str) -> bool:
+    """Whether there is a regular file at this path; False for names that no file can have."""
+    try:
+        return stat.S_ISREG(Path(path).stat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def sha256_of(path: Path) -> str:
     """SHA-256 (hex) of a file, read in pieces."""
     with open_regular(path) as stream:

@@ -17,8 +17,10 @@ import numpy.typing as npt
 
 from ftt.arrays import BoolArray, IntArray
 from ftt.data.checksums import Checksums
+from ftt.data.columns import Columns, need
 from ftt.data.dataset import Dataset
 from ftt.data.decoded import image_inputs
+from ftt.data.files import is_file, printable
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.noise import Policy, flip_by_table
 from ftt.data.roots import Roots
@@ -95,20 +97,42 @@ def find_folder(
     )
 
 
+def zeros_and_ones(columns: Columns, name: str, table: Path) -> IntArray:
+    """A column of a published table that holds 0 and 1 only."""
+    values = need(columns, name, table, "data")
+    wrong = np.array([value not in (0, 1) for value in values.tolist()], dtype=bool)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise FttError(
+            f"column {name!r} of {table.name} is not that of the publication",
+            given=f"{printable(values[row])} in row {row}",
+            allowed="0 or 1",
+            hint="get the table from its source again",
+        )
+    return values.astype(np.int64)
+
+
 def image_root(folders: Sequence[Path], names: Sequence[str]) -> Path:
     """The first of these folders that holds the first image."""
-    return next((root for root in folders if names and (root / names[0]).is_file()), folders[0])
+    return next((root for root in folders if names and is_file(root / names[0])), folders[0])
 
 
 def locate_images(folders: Sequence[Path], names: Sequence[str]) -> list[Path]:
     """The images of these relative names, all of them below one folder."""
+    for row, name in enumerate(names):
+        if name.startswith("/") or ".." in name or "\0" in name:
+            raise FttError(
+                "an image path leaves the folder",
+                given=f"row {row}: {printable(name)}",
+                allowed="relative paths below the folder of the data set",
+            )
     root = image_root(folders, names)
     paths = [root / name for name in names]
-    missing = [path for path in paths if not path.is_file()]
+    missing = [path for path in paths if not is_file(path)]
     if missing:
         raise FttError(
             "images of the list are missing",
-            given=f"{len(missing)} of {len(names)}, the first is {missing[0]}",
+            given=f"{len(missing)} of {len(names)}, the first is {printable(missing[0])}",
             allowed="every image of the list as a file",
             hint="unpack the whole archive again",
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ftt.data.columns import need, parse_split, read_columns
 from ftt.data.grouped import DatasetInfo
-from ftt.data.published import WATERBIRDS, Counts, FlippedImages, Rows, find_folder
+from ftt.data.published import WATERBIRDS, Counts, FlippedImages, Rows, find_folder, zeros_and_ones
 from ftt.data.roots import Roots
 
 OFFICIAL = "waterbird_complete95_forest2water2"
@@ -45,9 +45,9 @@ class Waterbirds(FlippedImages):
         table = folder / "metadata.csv"
         columns = read_columns(table)
         rows = Rows(
-            need(columns, "img_filename", table, "data").astype(str),
-            need(columns, "y", table, "data").astype(np.int64),
-            need(columns, "place", table, "data").astype(np.int64),
+            np.array(need(columns, "img_filename", table, "data").tolist(), dtype=str),
+            zeros_and_ones(columns, "y", table),
+            zeros_and_ones(columns, "place", table),
             parse_split(need(columns, "split", table, "data")),
         )
         return rows, WATERBIRDS, (folder,)

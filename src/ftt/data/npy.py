@@ -6,6 +6,7 @@ Python objects would need pickle and are never loaded.
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 from io import BufferedReader
 from pathlib import Path
@@ -71,7 +72,11 @@ def _check_header(stream: IO[bytes], size: int, name: str) -> None:
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
         raise ValueError(f"{name} has the unknown format version {version}")
-    shape, _, dtype = _HEADERS[version](stream)
+    try:
+        shape, _, dtype = _HEADERS[version](stream)
+    except (tokenize.TokenError, SyntaxError, TypeError, KeyError, AttributeError) as error:
+        # NumPy reads the header as Python source and passes on most of what can be wrong with that.
+        raise ValueError(f"{name} has a damaged header ({error})") from None
     if dtype.hasobject:
         raise FttError(
             f"{name} holds Python objects",

@@ -94,7 +94,7 @@ class OwnData(Dataset):
     def _made_splits(self, y: IntArray, a: IntArray) -> npt.NDArray[np.str_]:
         made = make_splits(y, a, self.shares, np.random.default_rng([self.split_seed, 0x5911]))
         sizes = ", ".join(f"{name} {int((made == name).sum())}" for name in SPLITS)
-        say(f"no split column: made splits by label and attribute: {sizes} (see --shares, --split-seed)")
+        say(f"no splits are given: made from {len(y)} rows, by label and attribute: {sizes} (--shares, --split-seed)")
         return made
 
 

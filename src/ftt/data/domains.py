@@ -24,6 +24,7 @@ from ftt.data.published import NotPlacedError, check_counts, find_folder
 from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
 from ftt.params import Json, param
+from ftt.rng import generator
 from ftt.spec import Training
 
 IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
@@ -96,7 +97,7 @@ class Domains(Dataset):
             folder = self._folder(root, domain)
             files, labels = self._files(folder)
             # A generator of its own for every domain: what is held out does not change how the others are divided.
-            rng = np.random.default_rng([self.seed, 0xD0A1, code])
+            rng = generator(self.seed, "domains", domain.name)
             if domain.name == self.held_out:
                 split.append(np.where(share_of(labels, 0.5, rng), "test", "val"))
             else:

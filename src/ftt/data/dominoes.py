@@ -17,6 +17,7 @@ from ftt.data.pairing import make_environments
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import param
+from ftt.rng import generator
 from ftt.spec import Training
 
 CAR, TRUCK = 1, 9
@@ -59,7 +60,7 @@ class Dominoes(Dataset):
 
     def load(self, roots: Roots) -> GroupedData:
         cifar, mnist = load_cifar10(roots), load_mnist(roots)
-        rng = np.random.default_rng([self.seed, 0xD0311])
+        rng = generator(self.seed, "dominoes")
         vehicles = {part: np.flatnonzero(np.isin(cifar[f"{part}_labels"], (CAR, TRUCK))) for part in ("train", "test")}
         digits = {part: np.flatnonzero(mnist[f"{part}_labels"] <= 1) for part in ("train", "test")}
         train, val = self._split((cifar["train_labels"][vehicles["train"]] == TRUCK).astype(np.int64), rng)

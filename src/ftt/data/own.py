@@ -20,6 +20,7 @@ from ftt.data.splitting import make_splits
 from ftt.errors import FttError, unknown
 from ftt.params import param
 from ftt.progress import say
+from ftt.rng import generator
 
 Values = npt.NDArray[Any]
 
@@ -81,7 +82,7 @@ class OwnData(Dataset):
         truth = None if clean is None else encode_like(clean, classes, "clean label")
         flipped = np.zeros(len(y), dtype=bool)
         if self.core_noise > 0:
-            rng = np.random.default_rng([self.seed, 0x0E11])
+            rng = generator(self.seed, "flips")
             truth = y.copy() if truth is None else truth
             for name in ("train", "val"):
                 rows = np.flatnonzero(parts == name)
@@ -92,7 +93,7 @@ class OwnData(Dataset):
         return GroupedData(inputs, y, a, parts, info, y_clean=truth, ids=ids, flipped={"core": flipped})
 
     def _made_splits(self, y: IntArray, a: IntArray) -> npt.NDArray[np.str_]:
-        made = make_splits(y, a, self.shares, np.random.default_rng([self.split_seed, 0x5911]))
+        made = make_splits(y, a, self.shares, generator(self.split_seed, "splits"))
         sizes = ", ".join(f"{name} {int((made == name).sum())}" for name in SPLITS)
         say(f"no splits are given: made from {len(y)} rows, by label and attribute: {sizes} (--shares, --split-seed)")
         return made

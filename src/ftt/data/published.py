@@ -26,6 +26,7 @@ from ftt.data.noise import Policy, flip_by_table
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import Json, digest, param
+from ftt.rng import generator
 from ftt.spec import Training
 
 Counts = Mapping[str, tuple[int, ...]]
@@ -212,7 +213,7 @@ class FlippedImages(Dataset):
     def flips(self, rows: Rows) -> BoolArray:
         """Mask of the rows whose label is flipped."""
         mask = np.zeros(len(rows.y), dtype=bool)
-        rng = np.random.default_rng([self.seed, 0xF11B])
+        rng = generator(self.seed, "flips")
         for part, policy in FLIPS[self.flip].items():
             own = np.flatnonzero(rows.split == part)
             mask[own] = flip_by_table(rows.y[own], rows.a[own], self.core_noise, rng, policy)

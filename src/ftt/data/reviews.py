@@ -23,6 +23,7 @@ from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError
 from ftt.params import Json, param
+from ftt.rng import generator
 from ftt.spec import Training
 
 SOURCES = ("imdb", "rotten_tomatoes")
@@ -69,7 +70,7 @@ class Reviews(Dataset):
         texts, y, a = read_reviews()
         parts = self._environments()
         # Test rows are drawn first, so that the noise of the training rows does not change them.
-        rng = np.random.default_rng([self.seed, 0x4E1])
+        rng = generator(self.seed, "reviews", "rows")
         left = {(c, s): rng.permutation(np.flatnonzero((y == c) & (a == s))) for c in (0, 1) for s in (0, 1)}
         rows: dict[str, IntArray] = {}
         for part in reversed(parts):
@@ -103,8 +104,8 @@ class Reviews(Dataset):
         def halves(size: int) -> IntArray:
             return np.repeat(sources, (size - size // 2, size // 2))
 
-        def rng(part: int) -> np.random.Generator:
-            return np.random.default_rng([self.seed, 0x4E2, part])
+        def rng(part: str) -> np.random.Generator:
+            return generator(self.seed, "reviews", part)
 
         return {
             "train": pair_correlated(
@@ -112,10 +113,10 @@ class Reviews(Dataset):
                 sources,
                 core_noise=self.core_noise,
                 spurious_noise=self.spurious_noise,
-                rng=rng(0),
+                rng=rng("train"),
             ),
-            "val": pair_independent(halves(self.val_size), sources, core_noise=self.core_noise, rng=rng(1)),
-            "test": pair_independent(halves(self.test_size), sources, core_noise=0.0, rng=rng(2)),
+            "val": pair_independent(halves(self.val_size), sources, core_noise=self.core_noise, rng=rng("val")),
+            "test": pair_independent(halves(self.test_size), sources, core_noise=0.0, rng=rng("test")),
         }
 
     def _too_many(self, label: int, source: int, there: int) -> FttError:

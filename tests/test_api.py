@@ -178,7 +178,7 @@ def test_names_are_escaped_where_results_are_shown_as_html() -> None:
 def test_names_are_escaped_where_a_model_is_shown_as_html(data: GroupedData) -> None:
     model = ftt.fit(data, ftt.Recipe(freeze=ftt.PCA(p=0.25)), backbone="identity")
     assert "<td>identity" in model._repr_html_()
-    model.backbone.weights_id = MARKUP
+    model.backbone_name = MARKUP
     shown = model._repr_html_()
     assert MARKUP not in shown
     assert "&lt;img src=x onerror=alert(1)&gt;" in shown
@@ -226,11 +226,11 @@ MISSPELT: Any = {"buget": "cpu"}
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda data: ftt.fit(data, "fft"), ("did you mean 'ftt'", "init, irm, jtt")),
+        (lambda data: ftt.fit(data, "fft"), ("did you mean 'ftt'", "cvar-dro, erm, ftt")),
         (lambda data: ftt.fit(data, WRONG), ("a recipe must be a name or a Recipe", "ftt.Recipe(freeze=")),
         (lambda data: ftt.fit(data, "ftt", "identity", epoch=1), ("did you mean 'epochs'",)),
         (lambda data: ftt.fit(data, "ftt", "identity", epochs="many"), ("an integer: 1 <= epochs",)),
-        (lambda _: ftt.run("digits", "fft"), ("did you mean 'ftt'", "init, irm, jtt")),
+        (lambda _: ftt.run("digits", "fft"), ("did you mean 'ftt'", "cvar-dro, erm, ftt")),
         (lambda _: ftt.run("digit"), ("did you mean 'digits'", "waterbirds")),
         (lambda _: ftt.run(WRONG), ("dataset must be a name",)),
         (lambda _: ftt.run("digits", WRONG), ("a recipe must be a name, or a complete Recipe", "ftt.Recipe(")),

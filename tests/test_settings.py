@@ -50,7 +50,7 @@ def of_run(dataset: str, *flags: str, **names: Any) -> Any:
     return compose({**given, **parse(flags, owners_of(given))})
 
 
-@pytest.mark.parametrize(("dataset", "budget"), rows(), ids=" at ".join)
+@pytest.mark.parametrize(("dataset", "budget"), rows())
 def test_ftt_run_and_the_cell_of_an_experiment_are_the_same_spec(dataset: str, budget: str) -> None:
     names = allowed(dataset, budget)
     assert {"init", "pca", "erm", "ftt"} <= set(names)
@@ -59,7 +59,7 @@ def test_ftt_run_and_the_cell_of_an_experiment_are_the_same_spec(dataset: str, b
             assert of_run(dataset, recipe=name, budget=budget, seed=cell.seed) == cell
 
 
-@pytest.mark.parametrize(("dataset", "budget"), rows(), ids=" at ".join)
+@pytest.mark.parametrize(("dataset", "budget"), rows())
 def test_a_budget_refuses_in_every_way_the_methods_that_the_paper_has_no_setting_for(dataset: str, budget: str) -> None:
     for name in set(PRESETS) - set(allowed(dataset, budget)):
         with pytest.raises(FttError, match="published setting"):
@@ -155,7 +155,7 @@ def test_fit_without_arguments_trains_as_ftt_run_does(monkeypatch: pytest.Monkey
     assert data.source == spec.data
 
 
-@pytest.mark.parametrize(("dataset", "budget"), [row for row in rows() if row[1] == "paper"], ids=" at ".join)
+@pytest.mark.parametrize(("dataset", "budget"), [row for row in rows() if row[1] == "paper"])
 def test_every_published_setting_builds(dataset: str, budget: str) -> None:
     chosen = setting(dataset, budget)
     assert chosen.published

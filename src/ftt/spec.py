@@ -159,16 +159,16 @@ class Spec:
 
     def identify(self, roots: Roots) -> Run:
         """The run of this Spec on the data and weights that are here now."""
-        return Run(self, self._key(self.data.fingerprint(roots)))
+        return Run(self, self._key(self.data.fingerprint(roots), roots))
 
-    def _key(self, data: Mapping[str, Json]) -> str:
+    def _key(self, data: Mapping[str, Json], roots: Roots) -> str:
         from ftt import backbones  # A Spec can be described without torch.
 
         # Without a method nothing is optimised, so neither the optimizer's settings nor the seed can matter.
         trained = self.recipe.trains
         identity = {
             "data": data,
-            "backbone": backbones.fingerprint(self.backbone),
+            "backbone": backbones.fingerprint(self.backbone, roots),
             "recipe": self.recipe.identity(),
             "train": self.train.identity() if trained else None,
             "seed": self.seed if trained else None,
@@ -197,5 +197,5 @@ def identify(specs: Iterable[Spec], roots: Roots) -> list[Run]:
     for spec in specs:
         if spec.data not in known:
             known[spec.data] = spec.data.fingerprint(roots)
-        runs.append(Run(spec, spec._key(known[spec.data])))
+        runs.append(Run(spec, spec._key(known[spec.data], roots)))
     return runs

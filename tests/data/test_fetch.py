@@ -220,7 +220,7 @@ def test_part_is_gone_on_with_at_the_next_source_of_the_same_file(roots: Roots) 
 
 def test_pieced_file_with_a_wrong_checksum_is_refused_and_not_kept(roots: Roots) -> None:
     begun(roots, b"x" * 100)
-    with Ranges(b"something else" * 100).running() as address, pytest.raises(FttError, match="damaged or tampered"):
+    with Ranges(b"something else" * 100).running() as address, pytest.raises(FttError, match="damaged or modified"):
         collection(address).obtain(roots)
     assert everything_below(roots.cache) == []
 
@@ -250,14 +250,14 @@ def test_second_bundle_on_this_machine_comes_before_fetching_the_first(roots: Ro
 def test_file_with_a_wrong_checksum_is_refused_with_its_path(roots: Roots, where: str) -> None:
     assert roots.data is not None
     path = put((roots.data if where == "placed" else roots.cache) / "things", b"tampered")
-    with pytest.raises(FttError, match="damaged or tampered") as caught:
+    with pytest.raises(FttError, match="damaged or modified") as caught:
         collection(NOWHERE).obtain(roots)
     assert str(path) in str(caught.value)
     assert SHA256 in str(caught.value)
 
 
 def test_wrong_file_from_a_source_is_refused_by_its_address_and_not_kept(roots: Roots) -> None:
-    with serving(b"something else") as address, pytest.raises(FttError, match="damaged or tampered") as caught:
+    with serving(b"something else") as address, pytest.raises(FttError, match="damaged or modified") as caught:
         collection(address).obtain(roots)
     assert address in str(caught.value)
     assert everything_below(roots.cache) == []

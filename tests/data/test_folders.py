@@ -7,21 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.data.hearing import Heard, shown_on
 
 from ftt.data import Roots
 from ftt.data.folders import Folder
 from ftt.errors import FttError
-from ftt.progress import Silent, shown_on
-
-
-class Heard(Silent):
-    """Remembers what was said."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, message: str) -> None:
-        self.lines.append(message)
 
 
 def put(path: Path, red: int = 0) -> Path:
@@ -130,12 +120,3 @@ def test_one_attribute_value_is_refused(roots: Roots, tmp_path: Path) -> None:
         put(tmp_path / "one" / label / "grass" / "x.png")
     with pytest.raises(FttError, match="one value only"):
         Folder(path=str(tmp_path / "one")).load(roots)
-
-
-def test_identity_is_that_of_the_files_not_of_the_place(root: Path, tmp_path: Path) -> None:
-    before = Folder(path=str(root)).fingerprint(Roots.from_environment())
-    root.rename(tmp_path / "moved")
-    moved = Folder(path=str(tmp_path / "moved"))
-    assert moved.fingerprint(Roots.from_environment()) == before
-    put(tmp_path / "moved" / "train" / "cow" / "sand" / "new.png")
-    assert moved.fingerprint(Roots.from_environment()) != before

@@ -14,6 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from PIL import Image
+from tests.data.hearing import Heard, shown_on
 
 import ftt
 from ftt.data import GroupedData, Roots
@@ -21,7 +22,6 @@ from ftt.data.embeddings import Embeddings
 from ftt.data.images import ImageFiles
 from ftt.data.manifest import Manifest
 from ftt.errors import FttError
-from ftt.progress import Silent, shown_on
 from ftt.runs.compose import compose
 
 Table = dict[str, Any]
@@ -147,17 +147,6 @@ def test_core_noise_flips_train_and_val_exactly_and_keeps_the_truth(tmp_path: Pa
     wrong = noisy.y != noisy.y_clean
     assert [int(wrong[noisy.split == name].sum()) for name in ("train", "val", "test")] == [8, 8, 0]
     assert (wrong == noisy.flipped["core"]).all()
-
-
-def test_copy_of_the_data_is_the_same_data_and_a_changed_copy_is_not(tmp_path: Path) -> None:
-    given = table()
-    for name in ("one", "two", "three"):
-        (tmp_path / name).mkdir()
-    paths = [write_npy(tmp_path / name, given) for name in ("one", "two")]
-    given["features"][0, 0] += 1
-    paths.append(write_npy(tmp_path / "three", given))
-    one, two, three = (Embeddings(path=str(path)).fingerprint(Roots.from_environment()) for path in paths)
-    assert one == two != three
 
 
 def nan_in(given: Table) -> Table:
@@ -354,19 +343,6 @@ def test_manifest_without_its_path_column_or_folder_is_refused(pictures: Table, 
         read_all(write_csv(tmp_path, without("path")(pictures)), tmp_path / "images")
 
 
-def test_manifest_identity_notices_a_changed_image_and_a_changed_list(pictures: Table, tmp_path: Path) -> None:
-    path = write_csv(tmp_path, pictures)
-    manifest = Manifest(path=str(path), image_root=str(tmp_path / "images"))
-    before = manifest.fingerprint(Roots.from_environment())
-    assert "path" not in before
-    Image.new("RGB", (50, 50)).save(tmp_path / "images" / "00.jpg")
-    changed = manifest.fingerprint(Roots.from_environment())
-    assert changed != before
-    pictures["y"] = pictures["y"][::-1]
-    write_csv(tmp_path, pictures)
-    assert manifest.fingerprint(Roots.from_environment()) != changed
-
-
 def broken(folder: Path) -> None:
     """A zero-byte, a cut-off and a missing image among the twelve."""
     (folder / "01.png").write_bytes(b"")
@@ -416,16 +392,6 @@ def test_skipped_broken_images_leave_labels_attributes_and_splits_in_step(pictur
         ftt.load("manifest", **options).inputs.read(np.arange(1))
 
 
-class Heard(Silent):
-    """Remembers what was said."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-
-    def say(self, message: str) -> None:
-        self.lines.append(message)
-
-
 @pytest.mark.parametrize("write", [write_npz, write_list_column])
 def test_missing_splits_are_made_by_group_and_said(write: Writer, tmp_path: Path) -> None:
     given = without("split")(table(120))
@@ -460,10 +426,10 @@ def test_splits_are_not_made_where_a_column_looks_like_one_or_one_was_asked_for(
 
 def test_options_added_later_leave_the_identity_of_old_data_alone(tmp_path: Path) -> None:
     path = write_npz(tmp_path, table())
-    assert set(Embeddings(path=str(path)).fingerprint(Roots.from_environment())) == {
-        *("name", "label", "attribute", "split", "clean", "core_noise", "seed", "features", "content")
+    assert set(Embeddings(path=str(path)).identity()) == {
+        *("name", "path", "label", "attribute", "split", "clean", "core_noise", "seed", "features")
     }
-    assert "shares" in Embeddings(path=str(path), shares=(0.8, 0.1, 0.1)).fingerprint(Roots.from_environment())
+    assert "shares" in Embeddings(path=str(path), shares=(0.8, 0.1, 0.1)).identity()
 
 
 @pytest.mark.parametrize("write", [write_csv, write_parquet])

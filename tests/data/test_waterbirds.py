@@ -71,7 +71,7 @@ def test_ten_percent_takes_all_but_one_of_the_smallest_groups(root: Path) -> Non
 def test_more_than_the_smallest_groups_can_give_is_refused_with_the_reason(root: Path) -> None:
     with pytest.raises(FttError) as caught:
         birds(root, core_noise=0.12)
-    assert "cannot be made while keeping the spurious noise" in str(caught.value)
+    assert "is not possible without changing the spurious noise" in str(caught.value)
     assert "it has 184" in str(caught.value)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ftt import registry
 from ftt.backbones.base import Backbone
 from ftt.backbones.extract import extract
+from ftt.data.checksums import Checksums
 from ftt.data.inputs import Inputs
+from ftt.data.roots import Roots
 from ftt.params import Json
 
 __all__ = ["Backbone", "create", "extract", "fingerprint"]
@@ -20,6 +22,7 @@ def create(name: str, inputs: Inputs) -> Backbone:
     return backbone
 
 
-def fingerprint(name: str) -> Json:
-    """What identifies the initial weights before they are loaded: the name, or the content of a folder it names."""
-    return name
+def fingerprint(name: str, roots: Roots | None = None) -> Json:
+    """What identifies the initial weights before they are loaded: the name, and the content of files it stands for."""
+    family: type[Backbone] = registry.BACKBONES.get(name)
+    return family.fingerprint(name, Checksums(roots or Roots.from_environment()))

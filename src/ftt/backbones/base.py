@@ -10,8 +10,10 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from ftt.data.checksums import Checksums
 from ftt.data.inputs import Inputs, Kind
 from ftt.errors import FttError
+from ftt.params import Json
 
 
 class Backbone(nn.Module, ABC):
@@ -20,7 +22,7 @@ class Backbone(nn.Module, ABC):
     Attributes
     ----------
     accepts : tuple of str
-        The kinds of inputs it takes ("images", "features", "texts").
+        The kinds of inputs it accepts ("images", "features", "texts").
     num_features : int
         m, the width of φ(x).
     weights_id : str
@@ -35,8 +37,20 @@ class Backbone(nn.Module, ABC):
     def create(cls, member: str, inputs: Inputs) -> Self:
         """The backbone for these inputs; `member` is what follows the colon of ``family:member``."""
         if member:
-            raise FttError(f"the backbone {cls.__name__.lower()!r} has no members", given=member, allowed="no colon")
+            raise FttError(
+                f"the backbone {cls.__name__.lower()!r} takes no argument",
+                given=member,
+                allowed="the name without a colon",
+            )
         return cls()
+
+    @classmethod
+    def fingerprint(cls, name: str, checksums: Checksums) -> Json:
+        """What identifies the initial weights of the backbone `name`, found without loading them.
+
+        The name is enough where weights come with the library, from a pinned file or from a seed.
+        """
+        return name
 
     @abstractmethod
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
@@ -47,7 +61,7 @@ class Backbone(nn.Module, ABC):
         """(n, m) features of prepared inputs."""
 
     def check(self, inputs: Inputs) -> None:
-        """Refuse inputs of a kind this backbone cannot take."""
+        """Refuse inputs of a kind that this backbone does not accept."""
         if inputs.kind not in self.accepts:
             raise FttError(
                 f"the backbone {self.weights_id.partition('@')[0]!r} cannot take {inputs.kind}",

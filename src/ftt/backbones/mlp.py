@@ -33,7 +33,7 @@ class Mlp(Identity):
     @classmethod
     def create(cls, member: str, inputs: Inputs) -> Self:
         if member and not member.isdigit():
-            raise FttError("mlp is followed by its hidden units", given=member, allowed="mlp or mlp:<number>")
+            raise FttError("mlp expects a number of hidden units", given=member, allowed="mlp or mlp:<number>")
         first = inputs.read(np.zeros(1, dtype=np.int64))
         return cls(int(first[0].size), int(member or 128))
 

@@ -6,6 +6,8 @@ architecture with random weights, for tests and for freezers that learn by thems
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
@@ -16,8 +18,10 @@ from ftt.backbones.base import Backbone, images_to_tensor
 from ftt.backbones.fast_layers import use_fast_layers
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.backbones.weights import content_id
+from ftt.data.checksums import Checksums
 from ftt.data.inputs import Inputs, Kind
 from ftt.errors import FttError, unknown
+from ftt.params import Json
 from ftt.rng import torch_seeded
 
 
@@ -51,6 +55,21 @@ class Timm(Backbone):
         if not member:
             raise FttError(f"{cls.family} needs a model", given=cls.family, allowed=f"{cls.family}:resnet18.tv_in1k")
         return cls(member)
+
+    @classmethod
+    def fingerprint(cls, name: str, checksums: Checksums) -> Json:
+        """The name, and the content of the published weights where they are in the hub cache already."""
+        member = name.partition(":")[2]
+        if not cls.pretrained or not re.fullmatch(r"[\w.]+", member):
+            return name
+        from huggingface_hub.constants import HF_HUB_CACHE
+
+        cache = Path(HF_HUB_CACHE)
+        # A name without a tag stands for one of several published weights.
+        folders = [f for tag in ("", ".*") for f in cache.glob(f"models--timm--{member}{tag}/snapshots/*")]
+        files = sorted(str(file.relative_to(cache)) for f in folders for file in f.glob("*.safetensors"))
+        content = dict(zip((Path(file).parts[0] for file in files), checksums.of(cache, files), strict=True))
+        return {"name": name, "content": content or None}
 
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
         return images_to_tensor(batch, self.mean, self.std, smallest=32)

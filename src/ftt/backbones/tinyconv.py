@@ -38,7 +38,7 @@ class TinyConv(Backbone):
     @classmethod
     def create(cls, member: str, inputs: Inputs) -> Self:
         if member and not member.isdigit():
-            raise FttError("tinyconv is followed by a seed", given=member, allowed="tinyconv or tinyconv:<number>")
+            raise FttError("tinyconv expects a seed", given=member, allowed="tinyconv or tinyconv:<number>")
         return cls(int(member or 0))
 
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:

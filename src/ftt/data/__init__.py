@@ -1,4 +1,4 @@
-"""What comes in: GroupedData, and everything that makes one."""
+"""Data sets: GroupedData, and everything that makes one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def load(name: str, *, cache: Path | None = None, root: Path | None = None, **op
     Parameters
     ----------
     name : str
-        A name of `ftt ls datasets`.
+        Name of the data set (see `ftt ls datasets`).
     cache, root : Path, optional
         Where fetched and placed files are; default ``FTT_CACHE`` and ``FTT_DATA``.
     **options

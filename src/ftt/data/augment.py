@@ -1,37 +1,40 @@
 """Random views of a batch, drawn from a generator that is handed in: the same generator gives the same views.
 
-Presets: ``crop-flip`` (the paper's Waterbirds and CelebA: area 0.7–1, mirror), ``domainbed`` (the same with colour
-jitter 0.3 and grayscale 0.1), ``views`` (stronger crops and jitter, for contrastive learning). Features, which have no
-geometry, get noise in proportion to their spread and lose a tenth of their entries.
+Presets: ``crop-flip`` (the paper's Waterbirds and CelebA: area 0.7–1, mirror), ``domainbed`` (the same followed by
+``ColorJitter(0.3, 0.3, 0.3, 0.3)`` and ``RandomGrayscale(0.1)``), ``views`` (stronger crops, brightness and contrast,
+for contrastive learning). Features, which have no geometry, get noise in proportion to their spread and lose a tenth
+of their entries.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ftt.arrays import Float32Array
+from ftt.data import colour
 from ftt.data.inputs import Kind
 from ftt.errors import FttError, unknown
 
 
 @dataclass(frozen=True)
 class Strength:
-    """How far a view may be from its image."""
+    """How much a view may differ from its image; `jitter` is by adjustment (`ftt.data.colour`)."""
 
     area: tuple[float, float] = (0.7, 1.0)
     mirror: float = 0.5
-    jitter: float = 0.0
+    jitter: Mapping[str, float] = field(default_factory=dict)
     grayscale: float = 0.0
 
 
 PRESETS = {
     "crop-flip": Strength(),
-    "domainbed": Strength(jitter=0.3, grayscale=0.1),
-    "views": Strength(area=(0.4, 1.0), jitter=0.4, grayscale=0.2),
+    "domainbed": Strength(jitter=dict.fromkeys(colour.ADJUSTMENTS, 0.3), grayscale=0.1),
+    "views": Strength(area=(0.4, 1.0), jitter={"brightness": 0.4, "contrast": 0.4}, grayscale=0.2),
 }
 
 
@@ -47,7 +50,7 @@ def augment(batch: npt.NDArray[Any], kind: Kind, preset: str, rng: np.random.Gen
     if kind == "features":
         return _perturb(batch.astype(np.float32), rng)
     if kind != "images":
-        raise FttError("there is no augmentation for this kind of input", given=kind, allowed="images, features")
+        raise FttError("inputs of this kind cannot be augmented", given=kind, allowed="images, features")
     strength = PRESETS[preset]
     return _recolour(_crop_and_mirror(batch, strength, rng), strength, rng)
 
@@ -80,14 +83,9 @@ def _crop_and_mirror(batch: npt.NDArray[Any], strength: Strength, rng: np.random
 
 
 def _recolour(images: Float32Array, strength: Strength, rng: np.random.Generator) -> Float32Array:
-    shape = (len(images), 1, 1, 1)
     if strength.jitter:
-        low, high = 1 - strength.jitter, 1 + strength.jitter
-        brightness = rng.uniform(low, high, shape).astype(np.float32)
-        contrast = rng.uniform(low, high, shape).astype(np.float32)
-        mean = images.mean(axis=(1, 2, 3), keepdims=True)
-        images = np.clip(((images - mean) * contrast + mean) * brightness, 0, 255)
+        images = colour.jitter(images, strength.jitter, rng)
     if strength.grayscale:
-        grey = rng.random(shape) < strength.grayscale
-        images = np.where(grey, images.mean(axis=3, keepdims=True), images)
+        gray = rng.random((len(images), 1, 1, 1)) < strength.grayscale
+        images = np.where(gray, colour.grayscale(images), images)
     return images

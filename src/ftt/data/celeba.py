@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.data.columns import Columns, need, parse_split, read_columns
+from ftt.data.files import read_regular
 from ftt.data.grouped import SPLITS, DatasetInfo
 from ftt.data.published import CELEBA, CELEBA_WHOLE, Counts, FlippedImages, Rows, find_folder
 from ftt.data.roots import Roots
@@ -45,7 +46,7 @@ class CelebA(FlippedImages):
         classes=("not blond", "blond"),
         attributes=("female", "male"),
         summary="hair blond or not (core) of women and men (spurious), 95,194 / 11,856 / 10,741 of 202,599 faces",
-        licence="for non-commercial research only, not to be passed on (CUHK agreement)",
+        licence="for non-commercial research only; may not be redistributed (CUHK agreement)",
         citation="Liu et al., Deep Learning Face Attributes in the Wild, ICCV 2015",
         version="1.0",
         how_to_get="get img_align_celeba.zip, list_attr_celeba.txt and list_eval_partition.txt from its authors "
@@ -53,7 +54,7 @@ class CelebA(FlippedImages):
         "ftt data show celeba",
     )
 
-    subsample: bool = param(True, help="leave out most women who are not blond, as the paper does")
+    subsample: bool = param(True, help="leave out most women who are not blond, as in the paper")
 
     def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
         layout = f"img_align_celeba/, {ATTRIBUTES}.txt or .csv, {PARTITION}.txt or .csv (or {METADATA} for the two)"
@@ -109,8 +110,17 @@ def read_lists(folder: Path) -> Rows:
 
 
 def _rows(names: npt.NDArray[Any], blond: npt.NDArray[Any], male: npt.NDArray[Any], split: npt.NDArray[Any]) -> Rows:
+    for name, values in (("Blond_Hair", blond), ("Male", male)):
+        if values.dtype.kind not in "iub":
+            raise FttError(
+                f"column {name!r} of CelebA is not that of the publication",
+                given=f"type {values.dtype}",
+                allowed="-1 (or 0) and 1",
+                hint="get the list from its source again",
+            )
     # The original lists say -1 for no, their copies also 0.
-    return Rows(names.astype(str), (blond > 0).astype(np.int64), (male > 0).astype(np.int64), parse_split(split))
+    paths = np.array(names.tolist(), dtype=str)
+    return Rows(paths, (blond > 0).astype(np.int64), (male > 0).astype(np.int64), parse_split(split))
 
 
 def _read_list(folder: Path, stem: str) -> Columns:
@@ -122,23 +132,23 @@ def _read_list(folder: Path, stem: str) -> Columns:
     import pyarrow as pa
     import pyarrow.csv
 
-    raw = path.read_bytes()
+    raw = read_regular(path)
     # Columns are padded with spaces to look straight; one space each is what a CSV reader takes.
     while b"  " in raw:
         raw = raw.replace(b"  ", b" ")
     raw = raw.replace(b"\r", b"").replace(b" \n", b"\n")
     names = ["image_id", "partition"]
-    if stem == ATTRIBUTES:
-        _, header, raw = raw.split(b"\n", 2)
-        names = ["image_id", *header.decode().split()]
     try:
+        if stem == ATTRIBUTES:
+            _, header, raw = raw.split(b"\n", 2)
+            names = ["image_id", *header.decode().split()]
         table = pyarrow.csv.read_csv(
             io.BytesIO(raw),
             pyarrow.csv.ReadOptions(column_names=names),
             pyarrow.csv.ParseOptions(delimiter=" "),
             pyarrow.csv.ConvertOptions(include_columns=[name for name in names if name in WANTED]),
         )
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, ValueError) as error:
         raise FttError(
             f"{path.name} cannot be read", given=str(error).splitlines()[0], allowed="the list as it was published"
         ) from None

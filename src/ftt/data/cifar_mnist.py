@@ -1,6 +1,6 @@
-"""CIFAR-10 and MNIST as arrays, from whichever of their published forms can be had.
+"""CIFAR-10 and MNIST as arrays, from whichever of their published forms is available.
 
-The decoded arrays are kept in the cache beside the archives, so decoding happens once.
+The decoded arrays are kept in the cache beside the archives, so decoding happens once; they are verified when read.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from ftt import checked
 from ftt.data.fetch import Bundle, Collection, RemoteFile, unpack
 from ftt.data.roots import Roots
 from ftt.errors import FttError
@@ -100,24 +101,16 @@ def load_mnist(roots: Roots) -> Arrays:
 
 
 def _decoded(collection: Collection, roots: Roots, read: Callable[[dict[str, Path], Path], Arrays]) -> Arrays:
-    folder = roots.cache / collection.name / "arrays"
-    names = [f"{part}_{what}" for part in ("train", "test") for what in ("images", "labels")]
-    if not folder.is_dir():
-        files = collection.obtain(roots)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".decoding-") as scratch:
-            arrays = read(files, Path(scratch) / "unpacked")
-            stage = Path(scratch) / "arrays"
-            stage.mkdir()
-            for name in names:
-                np.save(stage / f"{name}.npy", arrays[name])
-            try:
-                stage.replace(folder)
-            except OSError:
-                # Another process was faster; its arrays come from the same verified files.
-                if not folder.is_dir():
-                    raise
-    return {name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in names}
+    path = roots.cache / collection.name / "arrays.safetensors"
+    if (found := checked.read(path, collection.name)) is not None:
+        return found[0]
+    files = collection.obtain(roots)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".decoding-") as scratch:
+        arrays = read(files, Path(scratch) / "unpacked")
+    # Two processes that do this at once write the same arrays, from the same verified files.
+    checked.write(path, arrays)
+    return arrays
 
 
 def _read_cifar10(files: dict[str, Path], scratch: Path) -> Arrays:
@@ -144,7 +137,7 @@ def _read_cifar10(files: dict[str, Path], scratch: Path) -> Arrays:
 
 
 def _page(path: Path) -> npt.NDArray[np.uint8]:
-    """Ten thousand images, one a row of 1024 pixels."""
+    """Ten thousand images, each a row of 1024 pixels."""
     with Image.open(path) as image:
         return np.asarray(image.convert("RGB"), dtype=np.uint8).reshape(-1, 32, 32, 3)
 
@@ -182,7 +175,7 @@ def _read_mnist(files: dict[str, Path], scratch: Path) -> Arrays:
 def parse_idx(raw: bytes) -> npt.NDArray[np.uint8]:
     """An array in the IDX format of MNIST: two zero bytes, type, rank, sizes, values."""
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08":
-        raise FttError("not an IDX file of bytes", given=raw[:4], allowed="00 00 08 <rank>")
+        raise FttError("not an IDX file of unsigned bytes", given=raw[:4], allowed="00 00 08 <rank>")
     rank = raw[3]
     shape = np.frombuffer(raw, dtype=">i4", count=rank, offset=4)
     return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * rank).reshape(shape)

@@ -24,24 +24,34 @@ from ftt.params import Configurable, Json
 class Dataset(Configurable, ABC):
     """A data set: its parameters are its fields, `load` makes the arrays.
 
-    A subclass is a frozen dataclass with `name` and `info`. How it is trained and probed by default stands in
-    `ftt.settings`.
+    A subclass is a frozen dataclass with `name` and `info`. One that reads the user's files names the parameters that
+    are paths in `paths` and identifies what these files hold in `content`. How a data set is trained and probed by
+    default is in `ftt.settings`.
     """
 
     info: ClassVar[DatasetInfo]
+    paths: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def collections(cls) -> tuple[Collection, ...]:
-        """What has to be fetched first; nothing by default."""
+        """Files to fetch first; none by default."""
         return ()
 
     @abstractmethod
     def load(self, roots: Roots) -> GroupedData:
         """Read, add noise, split."""
 
+    def content(self, roots: Roots) -> Json:
+        """Checksums of the user's files; None where there are none, or none yet."""
+        return None
+
     def fingerprint(self, roots: Roots) -> dict[str, Json]:
-        """What identifies the rows: the parameters, and the content of files where a path would not tell."""
-        return self.identity()
+        """What identifies the rows: the parameters, with the content of files in place of their paths.
+
+        A copy of the data elsewhere has the same fingerprint, other content under the same path a new one.
+        """
+        parameters = {key: value for key, value in self.identity().items() if key not in self.paths}
+        return {**parameters, "content": self.content(roots)}
 
     @property
     def kind(self) -> Kind:

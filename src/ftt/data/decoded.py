@@ -1,17 +1,18 @@
-"""Images decoded once: one array on disk that is read row by row, and the hash of every file beside it.
+"""Images decoded once: one array on disk that is read row by row, with the hashes of files and pixels beside it.
 
 Decoding is the slow part of reading images, and every epoch reads them all. The first read decodes them in a stream
 (memory does not depend on their number) to ``<cache>/decoded/<key>``; later ones, in this process or another, copy rows
-of a memory map. The key stands for the files (names, sizes, times), the size and the way of decoding.
+of a memory map and verify each the first time. The key stands for the files (names, sizes, times), the size and the
+way of decoding.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
@@ -21,12 +22,14 @@ import numpy as np
 import numpy.typing as npt
 from filelock import FileLock
 
+from ftt import checked
 from ftt.arrays import IntArray
 from ftt.atomic import replacing
 from ftt.data.images import Broken, EncodedImages, ImageFiles, fingerprint_of, in_threads, refuse_broken, rows_without
 from ftt.data.inputs import Inputs
 from ftt.data.pixels import DECODING, Pixels
 from ftt.data.roots import Roots
+from ftt.errors import FttError
 from ftt.params import digest
 from ftt.progress import say, track
 
@@ -43,8 +46,8 @@ def decoded_once(images: EncodedImages, roots: Roots) -> EncodedImages | Decoded
     kept = KeptImages(images, roots.cache / "decoded")
     if kept.bytes > _free(roots.cache) and not kept.there():
         say(
-            f"{roots.cache} cannot take {kept.bytes / GB:.1f} GB of decoded images: "
-            "they are decoded anew at every read; set FTT_CACHE to a disk with room to avoid that"
+            f"not enough space in {roots.cache} for {kept.bytes / GB:.1f} GB of decoded images: "
+            "they are decoded at every read; set FTT_CACHE to a larger disk to avoid this"
         )
         return images
     return DecodedImages(kept, np.arange(len(images)))
@@ -55,6 +58,15 @@ def peek(inputs: Inputs, rows: IntArray) -> npt.NDArray[Any]:
     if isinstance(inputs, DecodedImages) and not inputs.kept.there():
         return inputs.kept.images.read(inputs.rows[rows])
     return inputs.read(rows)
+
+
+@dataclass(frozen=True)
+class Notes:
+    """What is known of n decoded images: (n, 32) SHA-256 of their files and of their pixels, and the broken ones."""
+
+    files: npt.NDArray[np.uint8]
+    pixels: npt.NDArray[np.uint8]
+    broken: list[Broken]
 
 
 class DecodedImages:
@@ -78,10 +90,12 @@ class DecodedImages:
 
     def fingerprint(self) -> str:
         self._refuse_broken()
-        return fingerprint_of((row.tobytes() for row in self.kept.hashes[self.rows]), self.kept.images.size, len(self))
+        return fingerprint_of(
+            (row.tobytes() for row in self.kept.notes().files[self.rows]), self.kept.images.size, len(self)
+        )
 
     def whole_rows(self) -> IntArray:
-        """The rows that can be decoded; what is left out is said."""
+        """The rows that can be decoded; what is left out is reported."""
         found = self.kept.open(tolerant=True)
         return np.flatnonzero(np.isin(self.rows, rows_without(self.kept.images, found)))
 
@@ -92,14 +106,18 @@ class DecodedImages:
 
 
 class KeptImages:
-    """The array of all images of one list, made when it is first asked for, by one process at a time."""
+    """The array of all images of one list, made when it is first asked for, by one process at a time.
+
+    ``images.npy`` holds the pixels, ``notes.safetensors`` the hashes of files and pixels and the broken images.
+    """
 
     def __init__(self, images: EncodedImages, root: Path) -> None:
         self.images = images
         self.root = root
         self.shape = (len(images), images.size, images.size, 3)
         self.bytes = int(np.prod(self.shape))
-        self._broken: list[Broken] | None = None
+        self._notes: Notes | None = None
+        self._verified = np.zeros(len(images), dtype=bool)
 
     @cached_property
     def folder(self) -> Path:
@@ -114,54 +132,91 @@ class KeptImages:
         return self.pixels.is_file() and self.pixels.stat().st_size == len(_header(self.shape)) + self.bytes
 
     def open(self, *, tolerant: bool = False) -> list[Broken]:
-        """Make the array if it is not there, and tell its broken images; unless `tolerant` these stop the making."""
-        if self._broken is not None:
-            return self._broken
-        if not self.there():
+        """Make the array if it is not there, and list its broken images; unless `tolerant` these stop the making."""
+        return self.notes(tolerant).broken
+
+    def notes(self, tolerant: bool = False) -> Notes:
+        """What is known of the images, made together with the array if one of the two is missing or damaged."""
+        if self._notes is None:
+            self._notes = self._read_notes()
+        if self._notes is None:
             self.folder.mkdir(parents=True, exist_ok=True)
             with FileLock(self.folder / "lock"):
                 # Whoever held the lock before may have made it.
-                if not self.there():
-                    self._make(tolerant)
-        self._broken = [Broken(**bad) for bad in json.loads((self.folder / "broken.json").read_text())]
-        return self._broken
-
-    @cached_property
-    def hashes(self) -> npt.NDArray[np.uint8]:
-        """(n, 32) SHA-256 of every file."""
-        self.open()
-        found: npt.NDArray[np.uint8] = np.load(self.folder / "hashes.npy", allow_pickle=False)
-        return found
+                self._notes = self._read_notes() or self._make(tolerant)
+        return self._notes
 
     def read(self, rows: IntArray) -> Pixels:
+        for _ in range(2):
+            notes = self.notes()
+            picked = self._mapped(rows)
+            if picked is not None and self._same(rows, picked, notes):
+                return picked
+            say(f"decoded images are damaged and are made again: {self.pixels}")
+            self.pixels.unlink(missing_ok=True)
+            self._notes = None
+            self._verified[:] = False
+            self.notes(tolerant=bool(notes.broken))
+        raise FttError(
+            "decoded images change while they are read",
+            given=self.pixels,
+            allowed="a disk that keeps what is written to it",
+            hint="set FTT_CACHE to another disk",
+        )
+
+    def _same(self, rows: IntArray, picked: Pixels, notes: Notes) -> bool:
+        """Whether these pixels are those that were written."""
+        # Each row once per process: that costs little beside decoding, and nothing in later epochs.
+        new = np.flatnonzero(~self._verified[rows])
+        for n, sha in zip(new, in_threads(lambda n: _sha256(picked[n]), new.tolist()), strict=True):
+            if sha != notes.pixels[rows[n]].tobytes():
+                return False
+        self._verified[rows[new]] = True
+        return True
+
+    def _mapped(self, rows: IntArray) -> Pixels | None:
         # A map of its own for every read: the pages of a map that stays open count as this process's memory for good.
-        mapped = np.load(self.pixels, mmap_mode="r", allow_pickle=False)
+        try:
+            start = len(_header(self.shape))
+            mapped = np.memmap(self.pixels, dtype=np.uint8, mode="r", offset=start, shape=self.shape)
+        except (OSError, ValueError):
+            return None
         picked: Pixels = np.ascontiguousarray(mapped[rows])
         return picked
 
-    def _make(self, tolerant: bool) -> None:
+    def _read_notes(self) -> Notes | None:
+        found = checked.read(self.folder / "notes.safetensors", "decoded images") if self.there() else None
+        if found is None:
+            return None
+        arrays, notes = found
+        return Notes(arrays["files"], arrays["pixels"], [Broken(**bad) for bad in notes["broken"]])
+
+    def _make(self, tolerant: bool) -> Notes:
         n = len(self.images)
         say(f"decoding {n:,} images once to {self.folder} ({self.bytes / GB:.2g} GB)")
-        hashes = np.zeros((n, 32), dtype=np.uint8)
-        broken: list[Broken] = []
+        notes = Notes(np.zeros((n, 32), dtype=np.uint8), np.zeros((n, 32), dtype=np.uint8), [])
         with replacing(self.pixels) as scratch:
             with scratch.open("wb") as sink:
                 sink.write(_header(self.shape))
                 for row, (pixels, sha, bad) in enumerate(self._decoded()):
-                    hashes[row] = np.frombuffer(sha, dtype=np.uint8)
+                    notes.files[row] = np.frombuffer(sha, dtype=np.uint8)
+                    notes.pixels[row] = np.frombuffer(_sha256(pixels), dtype=np.uint8)
                     if bad is not None:
-                        broken.append(bad)
+                        notes.broken.append(bad)
                     sink.write(pixels.data)
             if not tolerant:
-                refuse_broken(broken, n)
-            with replacing(self.folder / "hashes.npy") as beside, beside.open("wb") as sink:
-                np.save(sink, hashes)
-            with replacing(self.folder / "broken.json") as beside:
-                beside.write_text(json.dumps([asdict(bad) for bad in broken]))
+                refuse_broken(notes.broken, n)
+            arrays = {"files": notes.files, "pixels": notes.pixels}
+            checked.write(self.folder / "notes.safetensors", arrays, {"broken": [asdict(bad) for bad in notes.broken]})
+        return notes
 
     def _decoded(self) -> Iterator[tuple[Pixels, bytes, Broken | None]]:
         rows = range(len(self.images))
         return track(in_threads(self.images.attempt, rows), "decoding images", total=len(rows))
+
+
+def _sha256(pixels: Pixels) -> bytes:
+    return hashlib.sha256(pixels.data).digest()
 
 
 def _header(shape: tuple[int, ...]) -> bytes:

@@ -12,6 +12,7 @@ from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.pairing import make_environments
 from ftt.data.roots import Roots
 from ftt.params import param
+from ftt.rng import generator
 
 SIZES = {"train": 640, "val": 360, "test": 400}
 
@@ -44,7 +45,7 @@ class Digits(Dataset):
         bunch = load_digits()
         images = np.rint(bunch.images * (255 / 16)).astype(np.uint8)
         target = bunch.target.astype(np.int64)
-        rng = np.random.default_rng([self.seed, 0xD161])
+        rng = generator(self.seed, "digits")
         core_rows, spurious_rows = np.flatnonzero(target >= 2), np.flatnonzero(target <= 1)
         core_y, spurious_y = target[core_rows] % 2, target[spurious_rows]
         cores = dict(zip(SIZES, pick_balanced(core_y, tuple(SIZES.values()), rng), strict=True))

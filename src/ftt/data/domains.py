@@ -16,16 +16,18 @@ from typing import ClassVar
 import numpy as np
 
 from ftt.arrays import BoolArray, IntArray
+from ftt.data.checksums import Checksums
 from ftt.data.dataset import Dataset
 from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.published import check_counts, find_folder
+from ftt.data.published import NotPlacedError, check_counts, find_folder
 from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
-from ftt.params import param
+from ftt.params import Json, param
+from ftt.rng import generator
 
 IMAGES = (".jpg", ".jpeg", ".png", ".bmp", ".webp")
-HOW = "unpack it as $FTT_DATA/{folder} (one folder a domain, one a class in it), and check with: ftt data show {name}"
+HOW = "unpack it as $FTT_DATA/{folder} (<domain>/<class>/<image>), and check with: ftt data show {name}"
 
 OFFICE_HOME = """
 Alarm_Clock Backpack Batteries Bed Bike Bottle Bucket Calculator Calendar Candles Chair Clipboards Computer Couch
@@ -62,12 +64,10 @@ class Domains(Dataset):
     numbered: ClassVar[bool] = False
     """Whether class folders may be numbers, in the order of the classes."""
 
-    held_out: str = param("", help="the domain to probe and test on; the others are trained on")
-    hold_out: float = param(
-        0.2, help="share of the training domains left out of training, as DomainBed does", low=0, high=0.9
-    )
-    seed: int = param(0, help="seed of both divisions", low=0)
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
+    held_out: str = param("", help="domain to probe and test on; training uses the others")
+    hold_out: float = param(0.2, help="share of the training domains left out, as in DomainBed", low=0, high=0.9)
+    seed: int = param(0, help="seed of the splits", low=0)
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -79,8 +79,7 @@ class Domains(Dataset):
         object.__setattr__(self, "held_out", matches[0])
 
     def load(self, roots: Roots) -> GroupedData:
-        layout = f"{', '.join(domain.name for domain in self.domains)}, each with a folder a class"
-        root = find_folder(self.info, roots, self.folders, lambda f: bool(self._named(f)), layout)
+        root = self._find(roots)
         paths: list[Path] = []
         ids: list[str] = []
         y, a, split = [], [], []
@@ -88,7 +87,7 @@ class Domains(Dataset):
             folder = self._folder(root, domain)
             files, labels = self._files(folder)
             # A generator of its own for every domain: what is held out does not change how the others are divided.
-            rng = np.random.default_rng([self.seed, 0xD0A1, code])
+            rng = generator(self.seed, "domains", domain.name)
             if domain.name == self.held_out:
                 split.append(np.where(share_of(labels, 0.5, rng), "test", "val"))
             else:
@@ -111,6 +110,23 @@ class Domains(Dataset):
             y_clean=labels[rows],
             ids=np.array(ids)[rows],
         )
+
+    def content(self, roots: Roots) -> Json:
+        try:
+            root = self._find(roots)
+        except NotPlacedError:
+            return None
+        names, called = [], []
+        for domain in self.domains:
+            folder = str(self._folder(root, domain))
+            for file in map(str, self._files(Path(folder))[0]):
+                called.append(f"{domain.name}{file.removeprefix(folder)}")
+                names.append(file.removeprefix(f"{root}/"))
+        return Checksums(roots).manifest(root, names, called)
+
+    def _find(self, roots: Roots) -> Path:
+        layout = f"{', '.join(domain.name for domain in self.domains)}, each with one folder per class"
+        return find_folder(self.info, roots, self.folders, lambda f: bool(self._named(f)), layout)
 
     def _named(self, root: Path) -> dict[str, Path]:
         """The folders of domains in `root`, by the name of the domain."""
@@ -189,7 +205,7 @@ class PACS(Domains):
         summary="seven classes in four domains (art painting, cartoon, photo, sketch), 9,991 images",
         licence="not stated; free for research use with citation",
         citation="Li et al., Deeper, Broader and Artier Domain Generalization, ICCV 2017",
-        how_to_get="get PACS from its authors or with DomainBed's download script, "
+        how_to_get="download PACS from its authors or with DomainBed's script, "
         + HOW.format(folder="PACS", name="pacs"),
     )
 
@@ -217,7 +233,7 @@ class OfficeHome(Domains):
         classes=tuple(OFFICE_HOME.split()),
         attributes=("Art", "Clipart", "Product", "Real World"),
         summary="65 classes in four domains (art, clip art, product, real world), 15,588 images",
-        licence="for non-commercial research and education only; not ours to pass on",
+        licence="for non-commercial research and education only; may not be redistributed",
         citation="Venkateswara et al., Deep Hashing Network for Unsupervised Domain Adaptation, CVPR 2017",
         how_to_get="get OfficeHomeDataset_10072016.zip from its authors (hemanthdv.org/officeHomeDataset.html), "
         + HOW.format(folder="office_home", name="officehome"),
@@ -246,7 +262,7 @@ class VLCS(Domains):
         classes=("bird", "car", "chair", "dog", "person"),
         attributes=("Caltech101", "LabelMe", "SUN09", "VOC2007"),
         summary="five classes in four domains (Caltech101, LabelMe, SUN09, VOC2007), 10,729 photos",
-        licence="those of Caltech101, LabelMe, SUN09 and VOC2007: for research; not ours to pass on",
+        licence="those of Caltech101, LabelMe, SUN09 and VOC2007: for research; may not be redistributed",
         citation="Fang et al., Unbiased Metric Learning, ICCV 2013 (after Torralba and Efros, CVPR 2011)",
         how_to_get="get VLCS.tar.gz with DomainBed's download script, " + HOW.format(folder="VLCS", name="vlcs"),
     )

@@ -17,6 +17,7 @@ from ftt.data.pairing import make_environments
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import param
+from ftt.rng import generator
 
 CAR, TRUCK = 1, 9
 SOURCE = {"train": "train", "val": "train", "test": "test"}
@@ -46,9 +47,9 @@ class Dominoes(Dataset):
     core_noise: float = param(0.0, help="share of wrong labels in train and val", low=0, high=0.5)
     spurious_noise: float = param(0.0, help="share of digits that disagree with the label", low=0, high=0.5)
     seed: int = param(0, help="seed of flips and pairing", low=0)
-    train_size: int = param(5000, help="training images", low=4)
-    val_size: int = param(3000, help="probing images", low=4)
-    paper_sizes: bool = param(False, help="10,000 / 10,000 / 2,000, train and val share CIFAR images")
+    train_size: int = param(5000, help="number of training images", low=4)
+    val_size: int = param(3000, help="number of probing images", low=4)
+    paper_sizes: bool = param(False, help="use 10,000 / 10,000 / 2,000 images; train and val share CIFAR images")
 
     @classmethod
     def collections(cls) -> tuple[Collection, ...]:
@@ -56,7 +57,7 @@ class Dominoes(Dataset):
 
     def load(self, roots: Roots) -> GroupedData:
         cifar, mnist = load_cifar10(roots), load_mnist(roots)
-        rng = np.random.default_rng([self.seed, 0xD0311])
+        rng = generator(self.seed, "dominoes")
         vehicles = {part: np.flatnonzero(np.isin(cifar[f"{part}_labels"], (CAR, TRUCK))) for part in ("train", "test")}
         digits = {part: np.flatnonzero(mnist[f"{part}_labels"] <= 1) for part in ("train", "test")}
         train, val = self._split((cifar["train_labels"][vehicles["train"]] == TRUCK).astype(np.int64), rng)

@@ -1,9 +1,9 @@
-"""One file from one address, in as many connections as it takes.
+"""Download one file from one address, resuming after interruptions.
 
-What has arrived stays in ``<name>.part`` with a note of where it came from. The next connection asks for the rest only
-(``Range``), on the condition that the file is still the same (``If-Range``); a server that does not know ranges, or has
-another file by now, sends the whole one and the part is written anew. Whether it is the right file is decided by the
-caller's checksum.
+A partial download stays in ``<name>.part`` with a note of its source. The next connection requests the rest only
+(``Range``), provided that the file is still the same (``If-Range``); a server that does not support ranges, or has
+another file by now, sends the whole file and the part is overwritten. The caller's checksum decides whether it is the
+right file.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ ATTEMPTS = 8
 
 
 class NotHereError(Exception):
-    """A source has no such file, or cannot be reached; the next one may."""
+    """A source does not have the file or cannot be reached; another one may."""
 
 
 def download(source: str, part: Path) -> bool:
-    """Fetch an address to `part`, going on with what is there; tried again as long as each time brings more.
+    """Fetch an address to `part`, resuming a partial download; retried as long as every attempt adds to it.
 
-    Returns whether the file is pieced together, so that its pieces may be of different files.
+    Returns whether the file was resumed, so that its parts may come from different files.
     """
     for _ in range(ATTEMPTS):
         before = _size(part)
@@ -39,12 +39,12 @@ def download(source: str, part: Path) -> bool:
             reason = cut
             if _size(part) <= before:
                 raise
-            say(f"{reason}; going on from there")
+            say(f"{reason}; resuming from there")
     raise reason
 
 
 def discard(part: Path) -> None:
-    """Forget what has arrived."""
+    """Delete a partial download."""
     part.unlink(missing_ok=True)
     _note(part).unlink(missing_ok=True)
 
@@ -61,7 +61,7 @@ def _connect(source: str, part: Path) -> bool:
             first, total = _extent(answer)
             if first not in (0, start):
                 discard(part)
-                raise NotHereError(f"{source}: sent another part than was asked for")
+                raise NotHereError(f"{source}: sent a different part than requested")
             _remember(source, part, answer)
             with part.open("ab" if first else "wb") as sink:
                 pieces = iter(lambda: answer.read(CHUNK), b"")
@@ -83,7 +83,7 @@ def _connect(source: str, part: Path) -> bool:
 
 
 def _extent(answer: Any) -> tuple[int, int]:
-    """Where the answer begins, and the length of the whole file (0 where it is not told)."""
+    """Where the answer begins, and the length of the whole file (0 where it is not known)."""
     told = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", answer.headers.get("Content-Range") or "")
     if getattr(answer, "status", None) == http.client.PARTIAL_CONTENT and told:
         return int(told[1]), 0 if told[2] == "*" else int(told[2])

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ftt.data.checksums import Checksums
 from ftt.data.columns import Columns, read_columns
-from ftt.data.fetch import sha256_of
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.inputs import ArrayInputs, Kind
 from ftt.data.own import OwnTable
@@ -50,17 +50,19 @@ class Embeddings(OwnTable):
         bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
         if bad.size:
             raise FttError(
-                "features hold NaN or infinity",
+                "features contain NaN or infinity",
                 given=f"{bad.size} of {len(features)} rows, the first is row {bad[0]}",
                 allowed="finite numbers",
                 hint="repair or drop these rows",
             )
         return self.group(columns, ArrayInputs(features, "features"))
 
-    def content(self) -> Json:
+    def content(self, roots: Roots) -> Json:
         table = Path(self.path)
-        files = sorted(table.glob("*.npy")) if table.is_dir() else [table]
-        return {f.name if table.is_dir() else "table": sha256_of(f) for f in files if f.is_file()}
+        if table.is_dir():
+            names = sorted(file.name for file in table.glob("*.npy"))
+            return dict(zip(names, Checksums(roots).of(table, names), strict=True))
+        return Checksums(roots).of(table.parent, [table.name])[0]
 
     def _features(self, columns: Columns, table: Path) -> npt.NDArray[np.float32]:
         numbered = sorted(

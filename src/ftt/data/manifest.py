@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import stat
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from ftt.data.checksums import Checksums
 from ftt.data.columns import Columns, need, read_columns
 from ftt.data.decoded import image_inputs
-from ftt.data.fetch import sha256_of
+from ftt.data.files import is_folder, printable, reason_of
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.inputs import Kind
 from ftt.data.own import OwnTable
@@ -32,11 +34,13 @@ class Manifest(OwnTable):
         how_to_get="ftt run manifest --path list.csv --image-root images",
     )
 
-    image_root: str | None = param(None, help="folder the image paths start from")
+    paths: ClassVar[tuple[str, ...]] = ("path", "image_root")
+
+    image_root: str | None = param(None, help="folder that image paths are relative to")
     image: str = param("path", help="column of the image path")
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
-    text: str | None = param(None, help="column of texts; they are then the inputs, not images", added=True)
-    skip_broken: bool = param(False, help="leave out images that cannot be decoded, and say how many", added=True)
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
+    text: str | None = param(None, help="text column, used as input instead of images", added=True)
+    skip_broken: bool = param(False, help="leave out images that cannot be decoded and report their number", added=True)
 
     def load(self, roots: Roots) -> GroupedData:
         table = Path(self.path)
@@ -53,45 +57,58 @@ class Manifest(OwnTable):
     def kind(self) -> Kind:
         return "texts" if self.text is not None else "images"
 
-    def content(self) -> Json:
+    def content(self, roots: Roots) -> Json:
         table = Path(self.path)
-        if not table.is_file():
-            return None
-        if self.text is not None:
-            return {"table": sha256_of(table)}
-        # Size and time of the images stand for their content: hashing a million files to name a run is too slow.
-        images = [
-            [path.stat().st_size, path.stat().st_mtime_ns]
-            for path in self._paths(table, read_columns(table, {self.image}))
-            if path.is_file()
-        ]
-        return {"table": sha256_of(table), "images": images}
+        checksums = Checksums(roots)
+        listed = checksums.of(table.parent, [table.name])[0]
+        if listed is None or self.text is not None:
+            return {"table": listed}
+        names = need(read_columns(table, {self.image}), self.image, table, "image").tolist()
+        return {"table": listed, "images": checksums.manifest(self._root, list(map(str, names)))}
+
+    @property
+    def _root(self) -> Path:
+        return Path(self.image_root) if self.image_root else Path(self.path).parent
 
     def _paths(self, table: Path, columns: Columns) -> list[Path]:
-        root = Path(self.image_root) if self.image_root else table.parent
-        if not root.is_dir():
-            raise FttError("there is no such folder of images", given=root, allowed="a folder", hint="set --image-root")
+        root = self._root
+        if not is_folder(root):
+            raise FttError(
+                "there is no such folder of images", given=printable(root), allowed="a folder", hint="set --image-root"
+            )
         inside = root.resolve()
         folders: dict[Path, Path] = {}
         paths, files = [], []
-        for name in need(columns, self.image, table, "image"):
+        for row, name in enumerate(need(columns, self.image, table, "image")):
             path = root / str(name)
-            if path.parent not in folders:
-                folders[path.parent] = path.parent.resolve()
-            # Following links folder by folder, not file by file, takes a tenth of the time.
-            linked = path.name == ".." or path.is_symlink()
-            place = path.resolve() if linked else folders[path.parent] / path.name
+            try:
+                if path.parent not in folders:
+                    folders[path.parent] = path.parent.resolve()
+                # Following links folder by folder, not file by file, takes a tenth of the time.
+                linked = path.name == ".." or stat.S_ISLNK(path.lstat().st_mode)
+                place = path.resolve(strict=True) if linked else folders[path.parent] / path.name
+            except FileNotFoundError:
+                place = folders.get(path.parent, inside) / path.name
+            except (OSError, ValueError, RuntimeError) as error:
+                reason = reason_of(error) if isinstance(error, OSError | ValueError) else "a link leads back to itself"
+                raise FttError(
+                    "an image path cannot be used", given=f"row {row}: {printable(name)} ({reason})", allowed="files"
+                ) from None
             if not place.is_relative_to(inside):
-                raise FttError("an image path leaves the folder", given=name, allowed=f"paths below {root}")
+                raise FttError(
+                    "an image path leaves the folder",
+                    given=f"row {row}: {printable(name)}",
+                    allowed=f"paths below {printable(root)}",
+                )
             paths.append(path)
             files.append(place)
         twice = [place.relative_to(inside) for place, count in Counter(files).items() if count > 1]
         if twice:
-            listed = ", ".join(map(str, twice[:5])) + (", …" if len(twice) > 5 else "")
+            listed = printable(", ".join(map(str, twice[:5]))) + (", …" if len(twice) > 5 else "")
             raise FttError(
                 "an image is listed in several rows, so that it could be in two splits at once",
                 given=f"{len(twice)} such images: {listed}",
                 allowed="every image once",
-                hint="take the repeated rows out of the list",
+                hint="remove the repeated rows from the list",
             )
         return paths

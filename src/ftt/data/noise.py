@@ -91,7 +91,7 @@ def largest_rate(y: IntArray, a: IntArray) -> float:
 
 def _too_much(y: IntArray, a: IntArray, rate: float, label: int, value: int, size: int, there: int) -> FttError:
     return FttError(
-        f"core noise {rate:g} cannot be made while keeping the spurious noise: "
+        f"core noise {rate:g} is not possible without changing the spurious noise: "
         f"{size} rows of group (label {label}, attribute {value}) would be flipped, it has {there}",
         given=rate,
         allowed=f"0 <= core_noise <= {largest_rate(y, a):.4g}",

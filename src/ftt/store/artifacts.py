@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 from filelock import FileLock
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
-from ftt.atomic import replacing
+from ftt import checked
 from ftt.caching import Artifact
 from ftt.params import Json, canonical
-from ftt.progress import say
 
 
 class ArtifactStore:
@@ -84,35 +78,11 @@ class ReadOnly:
 
 
 def write(path: Path, artifact: Artifact) -> None:
-    """Write an artifact with its notes and its checksum in the header."""
-    # Unlike `ascontiguousarray` this leaves a single number a single number.
-    arrays = {name: np.asarray(value, order="C") for name, value in artifact.arrays.items()}
-    header = {"notes": canonical(artifact.notes), "sha256": _digest(arrays)}
-    with replacing(path) as scratch:
-        save_file(arrays, scratch, metadata=header)
+    """Write an artifact with its notes and its checksum."""
+    checked.write(path, artifact.arrays, artifact.notes)
 
 
 def read(path: Path) -> Artifact | None:
-    """The artifact, or None where there is none or it is damaged (it is then made again)."""
-    if not path.is_file():
-        return None
-    try:
-        with safe_open(path, framework="np") as stored:
-            header = stored.metadata()
-            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        if _digest(arrays) == header["sha256"]:
-            return Artifact(arrays, json.loads(header["notes"]))
-        reason = "its checksum is wrong"
-    except (SafetensorError, KeyError, ValueError, TypeError) as error:
-        reason = str(error)
-    say(f"a stored artifact is damaged and is made again: {path.name} ({reason})")
-    return None
-
-
-def _digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    sha = hashlib.sha256()
-    for name in sorted(arrays):
-        value = np.asarray(arrays[name], order="C")
-        sha.update(f"{name} {value.dtype.str} {value.shape}".encode())
-        sha.update(value.data)
-    return sha.hexdigest()
+    """The artifact, or None where there is none or it is damaged, which is reported."""
+    found = checked.read(path, "artifact")
+    return None if found is None else Artifact(*found)

@@ -1,0 +1,65 @@
+"""One file for arrays and notes that are read again: written whole or not at all, verified when read.
+
+A safetensors file whose header holds the notes and a SHA-256 over names, types, shapes, values and notes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from ftt.atomic import replacing
+from ftt.params import Json, canonical
+from ftt.progress import say
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+def write(path: Path, arrays: Mapping[str, npt.NDArray[Any]], notes: Mapping[str, Json] | None = None) -> None:
+    """Write arrays and notes, which plain JSON can hold, with their checksum."""
+    # Unlike `ascontiguousarray` this leaves a single number a single number.
+    plain = {name: np.asarray(value, order="C") for name, value in arrays.items()}
+    written = canonical(dict(notes or {}))
+    with replacing(path) as scratch:
+        save_file(plain, scratch, metadata={"notes": written, "sha256": digest_of(plain, written)})
+
+
+def read(path: Path, what: str) -> tuple[Arrays, dict[str, Any]] | None:
+    """Arrays and notes; None where there is no such file, or it is damaged, which is reported.
+
+    Parameters
+    ----------
+    what : str
+        What the file holds, for the message: "decoded images".
+    """
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, framework="np") as stored:
+            header = stored.metadata() or {}
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        if digest_of(arrays, header["notes"]) == header["sha256"]:
+            return arrays, json.loads(header["notes"])
+        reason = "its checksum is wrong"
+    except (SafetensorError, OSError, KeyError, ValueError, TypeError, RecursionError) as error:
+        reason = str(error)
+    say(f"{what}: {path.name} is damaged ({reason}) and is made again")
+    return None
+
+
+def digest_of(arrays: Mapping[str, npt.NDArray[Any]], notes: str) -> str:
+    """SHA-256 (hex) of the arrays, whatever their order, and of the notes."""
+    sha = hashlib.sha256(notes.encode())
+    for name in sorted(arrays):
+        value = np.asarray(arrays[name], order="C")
+        sha.update(f"\0{name} {value.dtype.str} {value.shape}\0".encode())
+        sha.update(value.data)
+    return sha.hexdigest()

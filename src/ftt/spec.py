@@ -76,6 +76,14 @@ class Probing(Configurable):
         choices=("attribute", "label-attribute"),
     )
     scale: bool = param(False, help="scale every feature to unit variance first")
+    penalties: str = param(
+        "shared", help="one penalty for all features, or one per block of features", choices=("shared", "per-block")
+    )
+    criterion: str = param(
+        "worst-group",
+        help="held-out score that chooses C and the penalties",
+        choices=("worst-group", "log-loss", "calibrated-log-loss"),
+    )
     repeats: int = param(3, help="balanced half-and-half splits that choose C", low=1, high=10**4)
     averages: int = param(10, help="balanced sub-samples whose weights are averaged", low=1, high=10**4)
     dims: int | None = param(None, help="probe on this many principal components of the features", low=1)

@@ -6,13 +6,14 @@ import hashlib
 import platform
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
+from ftt import backbones
 from ftt.arrays import Float32Array, pack
 from ftt.caching import Artifact, Cache
 from ftt.data import GroupedData, Split
@@ -39,6 +40,10 @@ def run_spec(spec: Spec, home: Home, machine: Machine | None = None) -> Result:
     machine = machine or Machine()
     # Loaded before the run is recorded: data that cannot be used leaves no trace of a run.
     data = spec.data.load(home.roots)
+    if _lacks_weights(spec, home):
+        # Published weights are fetched when they are first used; only then is their content known.
+        backbones.create(spec.backbone, data["train"].inputs)
+        run = spec.identify(home.roots)
     if machine.several and machine.fabric().global_rank > 0:
         # A helper of a training over several processes: it takes no locks, writes nothing and prints nothing.
         _compute(run, data, home, Services(ReadOnly(home.artifacts), machine=machine))
@@ -56,6 +61,11 @@ def run_spec(spec: Spec, home: Home, machine: Machine | None = None) -> Result:
         result = _compute(run, data, home, services)
         home.runs.finish(run, result)
     return result
+
+
+def _lacks_weights(spec: Spec, home: Home) -> bool:
+    known = backbones.fingerprint(spec.backbone, home.roots)
+    return isinstance(known, Mapping) and known.get("content") is None
 
 
 def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Result:
@@ -126,6 +136,19 @@ class ProbedFeatures:
         self._computed: dict[str, Float32Array] = {}
 
     @property
+    def blocks(self) -> tuple[int, ...] | None:
+        """Widths of the blocks that get a penalty of their own."""
+        if self.probing.penalties == "shared" or len(self.model.widths) == 1:
+            return None
+        if self.probing.dims is not None or self.probing.depth != "projected":
+            raise FttError(
+                "a penalty per block needs the features as they are",
+                given=f"dims {self.probing.dims}, depth {self.probing.depth}",
+                allowed="no --dims, depth projected",
+            )
+        return self.model.widths
+
+    @property
     def dims(self) -> int:
         return int(self.transform(self.data["val"]).shape[1])
 
@@ -162,6 +185,8 @@ def probe_features(view: ProbedFeatures, data: GroupedData) -> tuple[list[DFRPro
             penalty=probing.penalty,
             groups=probing.groups,
             scale=probing.scale,
+            blocks=view.blocks,
+            criterion=probing.criterion,
             random_state=seed,
         )
         for seed in range(probing.seed, probing.seed + probing.seeds)

@@ -47,10 +47,14 @@ def test_a_grid_search_over_p_runs_on_digits() -> None:
 
 def test_the_attribute_is_routed_through_a_pipeline() -> None:
     *_, X_val, y_val, a_val = digits()
+    # As many rows of one value as of the other are balanced whether the attribute arrives or not.
+    rows = np.r_[np.flatnonzero(a_val == 0), np.flatnonzero(a_val == 1)[:40]]
     with sklearn.config_context(enable_metadata_routing=True):
         pipeline = make_pipeline(StandardScaler(), ftt.PCAFreezer(p=0.5), ftt.DFRProbe(averages=2))
-        balanced = pipeline.fit(X_val, y_val, attribute=a_val)[-1].coef_
-        plain = clone(pipeline).fit(X_val, y_val)[-1].coef_
+        balanced = pipeline.fit(X_val[rows], y_val[rows], attribute=a_val[rows])[-1].coef_
+        plain = clone(pipeline).fit(X_val[rows], y_val[rows])[-1].coef_
+    direct = ftt.DFRProbe(averages=2).fit(pipeline[:-1].transform(X_val[rows]), y_val[rows], attribute=a_val[rows])
+    np.testing.assert_allclose(balanced, direct.coef_)
     assert not np.allclose(balanced, plain)
 
 

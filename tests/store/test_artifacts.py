@@ -15,7 +15,6 @@ from safetensors import SafetensorError
 
 from ftt.caching import Artifact
 from ftt.store import ArtifactStore
-from ftt.store import artifacts as module
 
 KEY = "ab" * 32
 ARTIFACT = Artifact(
@@ -64,7 +63,7 @@ def test_writer_killed_halfway_leaves_nothing_readable(tmp_path: Path, monkeypat
         Path(path).write_bytes(b"half a file")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "save_file", die_halfway)
+    monkeypatch.setattr("ftt.checked.save_file", die_halfway)
     with pytest.raises(KeyboardInterrupt):
         store.keep("features", KEY, lambda: ARTIFACT)
     monkeypatch.undo()

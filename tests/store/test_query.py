@@ -20,7 +20,7 @@ from ftt.store import RunStore
 from ftt.store.checked_json import write_checked
 from ftt.store.query import collect, query, row_of
 
-SPEC = Spec(data=Digits(core_noise=0.2), backbone="it's", recipe=Recipe(PCA(p=0.25), ERM()))
+SPEC = Spec(data=Digits(core_noise=0.2), backbone="mlp:it's", recipe=Recipe(PCA(p=0.25), ERM()))
 OTHER_NOISE = replace(SPEC, data=Digits())
 NO_FREEZER = replace(SPEC, recipe=Recipe(None, ERM()))
 
@@ -52,7 +52,7 @@ def test_dotted_names_need_no_quotes_and_texts_are_left_alone(tmp_path: Path) ->
     only = SPEC.identify(Roots.from_environment()).id
     assert query(runs, where="data.core_noise = 0.2", columns=["run_id"]).to_pylist() == [{"run_id": only}]
     assert query(runs, where='"data.core_noise" = 0.2').num_rows == 1
-    assert query(runs, where="backbone = 'it''s' and 'data.core_noise' = 'data.core_noise'").num_rows == 2
+    assert query(runs, where="backbone = 'mlp:it''s' and 'data.core_noise' = 'data.core_noise'").num_rows == 2
 
 
 def test_only_fields_that_differ_are_shown(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from dataclasses import replace
@@ -265,3 +266,12 @@ def test_what_cannot_be_is_refused_with_what_can(call: Any, words: tuple[str, ..
         call(data)
     for word in words:
         assert word in str(error.value)
+
+
+def test_a_notebook_shows_counts_and_images_of_data_and_escapes_its_names() -> None:
+    shown = ftt.load("digits")._repr_html_()
+    assert "<td>320</td>" in shown
+    assert "data:image/png;base64," in shown
+    data = ftt.load("digits")
+    hostile = dataclasses.replace(data.info, classes=("<img src=x onerror=alert(1)>", "odd"))
+    assert "<img src=x" not in dataclasses.replace(data, info=hostile)._repr_html_()

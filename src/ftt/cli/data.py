@@ -79,7 +79,7 @@ def show(
 
 def _examples(loaded: GroupedData, sheet: Path | None, split: str) -> dict[str, Any]:
     """A drawn sheet where one is asked for, and texts where the data are texts."""
-    from ftt.report.contact import contact_sheet, save_sheet, text_examples
+    from ftt.data.contact_sheet import contact_sheet, save_sheet, text_examples
 
     shown: dict[str, Any] = {}
     if loaded.inputs.kind == "texts":

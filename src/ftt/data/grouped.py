@@ -176,6 +176,12 @@ class GroupedData:
         np.add.at(table, (self.y[rows], self.a[rows]), 1)
         return table
 
+    def _repr_html_(self) -> str:
+        """Counts by split, label and attribute, and a few images of every group of the training split."""
+        from ftt.data.contact_sheet import html_preview
+
+        return html_preview(self)
+
 
 def _check_codes(label: str, codes: IntArray, names: tuple[str, ...]) -> None:
     if codes.size and (codes.min() < 0 or codes.max() >= len(names)):

@@ -9,10 +9,10 @@ import pytest
 from PIL import Image
 
 from ftt.data import ArrayInputs, DatasetInfo, GroupedData, Roots
+from ftt.data.contact_sheet import GAP, LINE, TILE, contact_sheet, examples, save_sheet, text_examples
 from ftt.data.decoded import image_inputs
 from ftt.data.texts import Texts
 from ftt.errors import FttError
-from ftt.report.contact import GAP, LINE, TILE, contact_sheet, examples, save_sheet, text_examples
 
 INFO = DatasetInfo("small", ("cow", "camel"), ("grass", "sand", "snow"), "a colour for every group")
 

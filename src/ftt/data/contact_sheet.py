@@ -1,8 +1,11 @@
-"""A contact sheet: a few images of every group, so that a person sees what the groups are before anything is run."""
+"""A contact sheet: a few images of every group, to look at before anything is run."""
 
 from __future__ import annotations
 
+import base64
+import io
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,15 @@ from PIL import Image, ImageDraw, ImageFont
 from ftt.arrays import IntArray
 from ftt.atomic import replacing
 from ftt.data.decoded import peek
-from ftt.data.grouped import GroupedData
+from ftt.data.grouped import SPLITS, GroupedData
 from ftt.errors import FttError
 from ftt.rng import generator
 
 TILE, GAP, LINE = 96, 6, 15
 """Pixels: the side of an image, the room between two, the height of a line of text."""
+
+MOST_GROUPS = 12
+"""Groups up to which a notebook shows images."""
 
 
 def examples(data: GroupedData, split: str, each: int, seed: int) -> dict[tuple[int, int], IntArray]:
@@ -60,6 +66,25 @@ def save_sheet(sheet: Image.Image, path: Path) -> Path:
     with replacing(path) as scratch:
         sheet.save(scratch, "PNG")
     return path
+
+
+def html_preview(data: GroupedData) -> str:
+    """A data set for notebooks: counts of every group, and a contact sheet where there are images."""
+    names = "".join(f"<th>{escape(name)}</th>" for name in data.info.attributes)
+    rows = [
+        f"<tr><td>{split}</td><td>{escape(label)}</td>{''.join(f'<td>{count:,}</td>' for count in counts)}</tr>"
+        for split in SPLITS
+        if (data.split == split).any()
+        for label, counts in zip(data.info.classes, data.counts(split).tolist(), strict=True)
+    ]
+    table = f"<table><tr><th>split</th><th>label</th>{names}</tr>{''.join(rows)}</table>"
+    title = f"<p><b>{escape(data.info.name)}</b> {escape(data.info.summary)}</p>"
+    if data.inputs.kind != "images" or len(data.info.classes) * len(data.info.attributes) > MOST_GROUPS:
+        return title + table
+    picture = io.BytesIO()
+    contact_sheet(data, each=3).save(picture, "PNG")
+    source = base64.b64encode(picture.getvalue()).decode()
+    return f'{title}{table}<img alt="a few training images of every group" src="data:image/png;base64,{source}">'
 
 
 def _tile(pixels: npt.NDArray[Any]) -> Image.Image:

@@ -103,14 +103,14 @@ def run_in_processes(runs: Mapping[int, Run], home: Home, workers: int, threads:
 
 
 def _choose(waiting: Mapping[int, Run], home: Home) -> int:
-    """The first run that nobody is at: several drivers of one sweep then share it instead of waiting in step."""
+    """The first run that is not in progress elsewhere: several drivers of one sweep then share it, without waiting."""
     free = (index for index, run in waiting.items() if home.runs.state(run) != "running")
     return next(free, next(iter(waiting)))
 
 
 @dataclass(eq=False)
 class Worker:
-    """A process that carries out orders, and the run it is at."""
+    """A worker process and the run it is working on."""
 
     threads: int
     inbox: Inbox
@@ -118,7 +118,7 @@ class Worker:
     process: subprocess.Popen[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        # What this process can import the worker can too. -P: the current folder is no place to import from.
+        # What this process can import the worker can too. -P: nothing is imported from the current folder.
         path = os.pathsep.join(part for part in sys.path if part)
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-m", "ftt.launch.worker"],
@@ -144,7 +144,7 @@ class Worker:
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def end(self) -> None:
-        """End the process, gently first. What it was at can be taken up again."""
+        """Terminate the process, and kill it if it does not end. Its run can be resumed."""
         self.process.terminate()
         try:
             self.process.wait(PATIENCE)

@@ -82,7 +82,7 @@ def root_on_node(root: Path, token: str) -> Path:
 
 @contextlib.contextmanager
 def seen_by(home: Home) -> Iterator[str]:
-    """A file in the home folder, by whose name nodes can tell that they see it."""
+    """A file in the home folder, by which nodes can tell whether they see that folder."""
     token = f".seen-{uuid.uuid4().hex}"
     home.root.mkdir(parents=True, exist_ok=True)
     (home.root / token).touch()

@@ -54,7 +54,7 @@ def failure(error: Exception) -> dict[str, Json]:
 
 
 def in_one_line(error: BaseException) -> str:
-    """The message of an error; where it is not one of ours, its kind too."""
+    """The message of an error, with its type if it is not an FttError."""
     words = " · ".join(line.strip() for line in str(error).splitlines() if line.strip())
     return words if isinstance(error, FttError) else f"{type(error).__name__}: {words}"
 
@@ -81,7 +81,7 @@ def carry_out(given: dict[str, Any], root: Path | None = None) -> dict[str, Json
 
 
 class Wire:
-    """A display at the other end of a pipe: what is said is sent; the driver counts runs, not steps."""
+    """A display at the other end of a pipe: messages are sent to the driver, which counts runs, not steps."""
 
     def __init__(self, sink: TextIO) -> None:
         self.sink = sink
@@ -119,7 +119,7 @@ def main() -> None:
 
 
 def _listen(orders: queue.Queue[str]) -> None:
-    """Hand on orders; when the driver is gone, go too: what is half done is on disk and can be taken up again."""
+    """Queue orders; exit when the driver is gone, since unfinished work is on disk and can be resumed."""
     for line in sys.stdin:
         orders.put(line)
     os._exit(0)

@@ -17,11 +17,11 @@ SIZES = {"dominoes": {"paper_sizes": True}}
 
 
 def counts_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
-    """Counts of every group and split; a data set that is not here is said so."""
+    """Counts of every group and split; data sets that are not available are named."""
     rows, findings = [], []
     for name, printed in PRINTED.items():
         data = registry.DATASETS.build({"name": name, **SIZES.get(name, {})})
-        # Counting is no reason to fetch.
+        # Counting does not justify a download.
         if not all(collection.found(roots) for collection in data.collections()):
             findings.append(f"{name}: not counted (not on this machine: ftt data get {name})")
             continue

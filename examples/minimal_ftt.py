@@ -1,15 +1,18 @@
 """Freeze then Train in one file, top to bottom: the paper's Algorithm 1 on the embedded digits, with torch and numpy.
 
-    python examples/minimal_ftt.py
+    python examples/minimal_ftt.py [SEED]
 
 Only the data set comes from the library. There are two noises: labels are wrong in 20 % of the rows (core noise), and
 the shortcut, a zero or one below the digit, always agrees with the label (spurious noise 0). Plain training learns the
-shortcut and destroys the core features; freezing half of the features as principal components preserves them.
+shortcut and destroys the core features; freezing half of the features as principal components preserves them. There are
+only 200 test images per group, so seeds differ by several points. Worst group over the seeds 0 to 4, one thread: initial
+features 80.0 %, ERM 71.9 %, Freeze then Train 78.5 %; with seed 0 ERM loses next to nothing.
 """
 
 from __future__ import annotations
 
 import copy
+import sys
 
 import numpy as np
 import torch
@@ -20,9 +23,10 @@ import ftt
 
 P = 0.5  # share of frozen features
 EPOCHS = 40
+SEED = int(sys.argv[1]) if len(sys.argv) > 1 else 0
 
 # 1. Data. train: digit parity, noisy, with a shortcut; val: the target environment, noisy; test: the target, clean.
-data = ftt.load("digits", core_noise=0.2, spurious_noise=0.0, seed=0)
+data = ftt.load("digits", core_noise=0.2, spurious_noise=0.0, seed=SEED)
 
 
 def images(split: ftt.data.Split) -> torch.Tensor:

@@ -250,10 +250,15 @@ def test_contributing_lists_the_rooms_in_the_order_of_the_import_contract() -> N
 
 
 @pytest.mark.slow
-def test_the_one_file_example_shows_the_claim() -> None:
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "minimal_ftt.py")], capture_output=True, text=True, check=True
-    )
-    worst = {line[:18].strip(): float(line.split()[-1].rstrip("%")) for line in done.stdout.splitlines()}
+def test_the_one_file_example_shows_the_claim_on_average() -> None:
+    example, worst = str(ROOT / "examples" / "minimal_ftt.py"), dict[str, float]()
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    for seed in "012":
+        done = subprocess.run(
+            [sys.executable, example, seed], env=environment, capture_output=True, text=True, check=True
+        )
+        for line in done.stdout.splitlines():
+            name, accuracy = line[:18].strip(), float(line.split()[-1].rstrip("%"))
+            worst[name] = worst.get(name, 0) + accuracy / 3
     assert worst["ERM"] < worst["initial features"] - 5
     assert worst["Freeze then Train"] > worst["initial features"] - 5

@@ -157,3 +157,38 @@ def test_lengths_that_differ_or_are_zero_are_refused() -> None:
     empty = np.array([], dtype=np.int64)
     with pytest.raises(FttError, match="no rows to report on"):
         report_groups(empty, empty, empty, INFO)
+
+
+def learned_the_shortcut() -> GroupReport:
+    """Dogs are mostly photos and horses mostly sketches; the classifier says dog to every photo."""
+    info = DatasetInfo("animals", ("dog", "horse"), ("photo", "sketch"), "a shortcut")
+    cells = {(0, 0): 73, (0, 1): 8, (1, 0): 7, (1, 1): 72}
+    y = np.concatenate([np.full(n, label) for (label, _), n in cells.items()])
+    a = np.concatenate([np.full(n, style) for (_, style), n in cells.items()])
+    return report_groups(a, y, a, info)
+
+
+def test_where_the_attribute_tells_the_label_the_headline_is_the_failing_cell() -> None:
+    report = learned_the_shortcut()
+    assert report.worst[1].value > 0.89
+    name, rate = report.headline
+    assert name in ("dog, sketch", "horse, photo")
+    assert rate.value == 0
+    assert report.to_json()["headline_accuracy"] == 0
+    assert str(report).splitlines()[1].split()[-1] == str(rate.n)
+
+
+def test_a_classifier_no_better_than_the_attribute_alone_is_called_that() -> None:
+    remarks = " ".join(learned_the_shortcut().remarks())
+    assert "no better than a rule that looks at the attribute alone" in remarks
+    assert "fewer than 30 test rows: dog, sketch (8); horse, photo (7)" in remarks
+
+
+def test_on_balanced_rows_the_headline_is_the_papers_worst_group() -> None:
+    info = DatasetInfo("balanced", ("no", "yes"), ("left", "right"), "no shortcut")
+    y, a = np.tile([0, 1], 100), np.repeat([0, 1], 100)
+    report = report_groups(np.zeros(200, dtype=np.int64), y, a, info)
+    assert report.balanced
+    assert report.headline == report.worst
+    assert report.attribute_only == 0.5
+    assert report.remarks() == []

@@ -90,6 +90,53 @@ class GroupReport:
         filled = {name: rate for name, rate in self.by_label_and_attribute.items() if rate.n}
         return min(filled.items(), key=lambda item: item[1].value)
 
+    @property
+    def attribute_only(self) -> float:
+        """Accuracy on these rows of the best rule that sees the attribute and nothing else."""
+        most = {
+            a: max(rate.n for (_, other), rate in self.by_label_and_attribute.items() if other == a)
+            for a in self.by_attribute
+        }
+        return sum(most.values()) / self.overall.n
+
+    @property
+    def balanced(self) -> bool:
+        """Whether the attribute tells nothing about the label in these rows.
+
+        Where it does, a classifier that has learned the shortcut looks good in every attribute group, and only the
+        groups of label and attribute show it.
+        """
+        labels = {label for label, _ in self.by_label_and_attribute}
+        rows = [sum(r.n for (y, _), r in self.by_label_and_attribute.items() if y == label) for label in labels]
+        return self.attribute_only <= max(rows) / self.overall.n + SHORTCUT
+
+    @property
+    def headline(self) -> tuple[str, Rate]:
+        """The worst group: by attribute (the paper) where rows are balanced, else by label and attribute."""
+        if self.balanced:
+            return self.worst
+        (label, attribute), rate = self.worst_of_label_and_attribute
+        return f"{label}, {attribute}", rate
+
+    def remarks(self) -> list[str]:
+        """What a reader should know before trusting the figures."""
+        found = []
+        small = [f"{y}, {a} ({r.n})" for (y, a), r in self.by_label_and_attribute.items() if 0 < r.n < FEW_ROWS]
+        if not self.balanced:
+            found.append(
+                f"the attribute alone predicts the label of {self.attribute_only:.1%} of the test rows, so groups by "
+                "attribute hide a learned shortcut; the worst group is that by label and attribute"
+            )
+            if self.overall.value <= self.attribute_only:
+                found.append(
+                    f"accuracy {self.overall.value:.1%} is no better than a rule that looks at the attribute alone"
+                )
+        if small:
+            found.append(f"fewer than {FEW_ROWS} test rows: {'; '.join(small)}")
+        if not self.clean:
+            found.append(OBSERVED)
+        return found
+
     def weighted_average(self, weights: dict[Group, float]) -> float:
         """Group accuracies averaged with the given weights, such as the training shares (WILDS' adjusted average)."""
         used = {group: weight for group, weight in weights.items() if weight}
@@ -121,7 +168,13 @@ class GroupReport:
 
     def to_json(self) -> dict[str, Json]:
         name, rate = self.worst
+        headline, judged = self.headline
         return {
+            "headline_group": headline,
+            "headline_accuracy": judged.value,
+            "headline_interval": list(judged.interval()),
+            "attribute_only_accuracy": self.attribute_only,
+            "balanced": self.balanced,
             "worst_group": name,
             "worst_group_accuracy": rate.value,
             "worst_group_interval": list(rate.interval()),
@@ -151,7 +204,9 @@ class GroupReport:
 
     def rows(self) -> Iterator[tuple[str, str, Rate]]:
         """(kind, name, rate) of every line of the printed report."""
-        yield "worst group", self.worst[0], self.worst[1]
+        if not self.balanced:
+            yield "worst group", *self.headline
+        yield "worst group" if self.balanced else "by attribute", *self.worst
         yield "average", "all", self.overall
         for name, rate in self.by_attribute.items():
             yield "group", name, rate
@@ -163,9 +218,7 @@ class GroupReport:
         for kind, name, rate in self.rows():
             low, high = rate.interval()
             lines.append(f"{kind:<14}{name:<22}{_percent(rate):>9}  [{low:.1%}, {high:.1%}]{rate.n:>8}")
-        if not self.clean:
-            lines.append(OBSERVED)
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.remarks()])
 
     def _repr_html_(self) -> str:
         body = "".join(
@@ -174,8 +227,15 @@ class GroupReport:
             for kind, name, rate in self.rows()
         )
         head = "<tr><th></th><th></th><th>accuracy</th><th>95 % interval</th><th>n</th></tr>"
-        return f"<table>{head}{body}</table>" + ("" if self.clean else f"<p>{OBSERVED}</p>")
+        remarks = "".join(f"<p>{html.escape(remark)}</p>" for remark in self.remarks())
+        return f"<table>{head}{body}</table>{remarks}"
 
+
+FEW_ROWS = 30
+"""Below this a group's accuracy says little."""
+
+SHORTCUT = 0.05
+"""How much better than the commonest label the attribute may predict before it counts as telling."""
 
 OBSERVED = "measured against observed labels: the true ones are not known"
 

@@ -130,5 +130,5 @@ def _print_result(result: Result) -> None:
     print_table(result_table(result))
     where = "from the store" if result.from_store else f"took {sum(result.seconds.values()):.0f} s"
     print_lines(f"run {result.run.id} · C = {result.C:g} · {where}", style="dim")
-    for warning in result.warnings:
+    for warning in (*result.report.remarks(), *result.warnings):
         print_lines(f"note: {warning}", style="yellow")

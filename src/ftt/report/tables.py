@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ftt.metrics import FEW_ROWS
 from ftt.params import Json
 from ftt.report.formats import as_markdown
 
@@ -55,10 +56,18 @@ class TextTable:
 def result_table(result: Result) -> TextTable:
     """One run: worst group, average, every group, and every label within its group, with intervals and counts."""
     report = result.report
-    rows = [[f"worst ({report.worst[0]})", *rate_cells(report.worst[1])], ["average", *rate_cells(report.overall)], []]
+    rows = [] if report.balanced else [[f"worst ({report.headline[0]})", *rate_cells(report.headline[1])]]
+    worst = "worst" if report.balanced else "worst by attribute, as in the paper"
+    rows += [
+        [f"{worst} ({report.worst[0]})", *rate_cells(report.worst[1])],
+        ["average", *rate_cells(report.overall)],
+        [],
+    ]
     rows += [[name, *rate_cells(rate)] for name, rate in report.by_attribute.items()]
     rows.append([])
-    rows += [[f"{label}, {name}", *rate_cells(rate)] for (label, name), rate in report.by_label_and_attribute.items()]
+    for (label, name), rate in report.by_label_and_attribute.items():
+        few = " *" if 0 < rate.n < FEW_ROWS else ""
+        rows.append([f"{label}, {name}{few}", *rate_cells(rate)])
     labels = "clean" if report.clean else "observed"
     title = f"{result.title()}: probed accuracy in % on test ({labels} labels)"
     return TextTable(title, ("group", "accuracy", "95 % interval", "n"), rows)

@@ -64,6 +64,8 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Json]:
         },
         **{name: result[name] for name in FIGURES},
         "worst_group": result["worst_group"],
+        "headline_accuracy": result["headline_accuracy"],
+        "headline_group": result["headline_group"],
         "explained_variance": result["explained_variance"],
         "C": probe["C"],
         "converged": probe["converged"],

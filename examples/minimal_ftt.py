@@ -5,8 +5,8 @@
 Only the data set comes from the library. There are two noises: labels are wrong in 20 % of the rows (core noise), and
 the shortcut, a zero or one below the digit, always agrees with the label (spurious noise 0). Plain training learns the
 shortcut and destroys the core features; freezing half of the features as principal components preserves them. There are
-only 200 test images per group, so seeds differ by several points. Worst group over the seeds 0 to 4, one thread: initial
-features 80.0 %, ERM 71.9 %, Freeze then Train 78.5 %; with seed 0 ERM loses next to nothing.
+only 200 test images per group, so seeds differ by several points. Worst group, mean over the seeds 0 to 4, one thread:
+initial features 80.0 %, ERM 71.9 %, Freeze then Train 78.5 %; with seed 0 ERM loses next to nothing.
 """
 
 from __future__ import annotations

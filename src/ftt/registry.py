@@ -1,7 +1,7 @@
 """Everything that can be chosen by name. Targets are "module:attr" strings, so that listing them imports nothing.
 
 Other packages add their own through entry points (groups ``ftt.datasets``, ``ftt.backbones``, ``ftt.freezers``,
-``ftt.methods``, ``ftt.recipes``, ``ftt.experiments``), or at run time with `Registry.register`.
+``ftt.methods``, ``ftt.sources``, ``ftt.experiments``), or at run time with `Registry.register`.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def convert(flag: str, text: str, kind: Any) -> Any:
             return tuple(float(part) for part in text.split(","))
         if first is bool:
             return BOOLEANS[text.lower()]
-        # Python refuses to convert thousands of digits; so many are a mistake anyway.
+        # Python refuses to convert thousands of digits, which are a mistake anyway.
         return first(text)
     except (ValueError, KeyError):
         shown = text if len(text) <= 60 else f"{text[:60]}… ({len(text)} characters)"

@@ -39,7 +39,7 @@ class Bars:
             self.progress.stop_task(task)
 
     def say(self, message: str) -> None:
-        # Messages quote errors and paths; square brackets in them are no markup.
+        # Messages quote errors and paths; square brackets in them are not markup.
         self.console.print(message, style="dim", markup=False, highlight=False)
 
 

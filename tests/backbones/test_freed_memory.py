@@ -9,7 +9,7 @@ import pytest
 
 FAULTS = """
 import resource, torch
-from ftt.backbones.freed_memory import reuse_freed_memory
+from ftt.freed_memory import reuse_freed_memory
 assert reuse_freed_memory()
 def fill():
     torch.zeros(12_000_000)

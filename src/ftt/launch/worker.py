@@ -20,6 +20,7 @@ from typing import Any, TextIO, TypeVar
 from ftt import threads
 from ftt.data.roots import Roots
 from ftt.errors import FttError
+from ftt.freed_memory import reuse_freed_memory
 from ftt.launch.base import Ended
 from ftt.params import Json
 from ftt.progress import shown_on
@@ -101,6 +102,7 @@ def main() -> None:
     """Carry out orders until standard input ends."""
     # Ctrl-C reaches the whole group of processes; it is the driver that ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    reuse_freed_memory()
     # Standard output is the wire; whatever a library prints goes to standard error.
     wire = Wire(os.fdopen(os.dup(1), "w", encoding="utf-8"))
     os.dup2(2, 1)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ftt.probe import DFRProbe, fit_together
     from ftt.recipe import Recipe
     from ftt.result import Result
+    from ftt.scoring import worst_group_scorer
     from ftt.spec import Probing, Spec, Training
     from ftt.store import Home
     from ftt.train import FreezeThenTrain
@@ -66,6 +67,7 @@ _HOMES = {
     "results": "ftt.api",
     "run": "ftt.api",
     "sweep": "ftt.api",
+    "worst_group_scorer": "ftt.scoring",
 }
 
 __all__ = [
@@ -103,6 +105,7 @@ __all__ = [
     "run",
     "sweep",
     "theory",
+    "worst_group_scorer",
 ]
 
 

@@ -11,7 +11,7 @@ from ftt.version import __version__
 
 if TYPE_CHECKING:
     from ftt import theory
-    from ftt.api import fit, ls, reproduce, results, run, sweep
+    from ftt.api import compare, fit, ls, reproduce, results, run, sweep
     from ftt.data import GroupedData, load
     from ftt.errors import FttError
     from ftt.estimators import FTTClassifier, PCAFreezer
@@ -58,6 +58,7 @@ _HOMES = {
     "Result": "ftt.result",
     "Spec": "ftt.spec",
     "Training": "ftt.spec",
+    "compare": "ftt.api",
     "fit": "ftt.api",
     "fit_together": "ftt.probe",
     "group_report": "ftt.metrics",
@@ -95,6 +96,7 @@ __all__ = [
     "Spec",
     "Training",
     "__version__",
+    "compare",
     "fit",
     "fit_together",
     "group_report",

@@ -14,7 +14,7 @@ from ftt.errors import FttError, unknown
 from ftt.launch import ALL, Outcome, Resources, launch
 from ftt.params import Json
 from ftt.progress import say
-from ftt.recipe import PRESETS, Recipe
+from ftt.recipe import PRESETS, Recipe, as_recipe
 from ftt.spec import Spec, Training, checked_seed, identify
 from ftt.store import ArtifactStore, Home
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ftt.paper.publish import Reproduction
     from ftt.paper.result_table import Cell, ResultTable
     from ftt.result import Result
+    from ftt.runs.comparison import Comparison
     from ftt.runs.sweep_file import Sweep
     from ftt.train import FreezeThenTrain
     from ftt.train.machine import Machine
@@ -75,6 +76,49 @@ def run(
         raise FttError("a Spec is complete", given=", ".join(options), allowed="ftt.run(spec)")
     spec = data if isinstance(data, Spec) else compose({"dataset": data, "recipe": recipe, **options})
     return run_spec(spec, as_home(home), machine)
+
+
+def compare(
+    data: str, recipes: Sequence[Recipe | str], *, seeds: int = 1, home: Folder = None, **options: Any
+) -> Comparison:
+    """Run several recipes on one data set and compare each with the first, on the same test rows.
+
+    Parameters
+    ----------
+    data : str
+        A data set by name.
+    recipes : sequence of str or Recipe
+        At least two; trainings that they share are made once.
+    seeds : int
+        Number of trainings of every recipe.
+    **options
+        As for `run`.
+
+    Examples
+    --------
+    >>> made = compare("digits", ["init", "pca"], core_noise=0.2, home=getfixture("tmp_path"))
+    >>> made.difference("pca").low <= made.difference("pca").value
+    True
+    """
+    from ftt.runs.comparison import Comparison
+    from ftt.runs.compose import compose
+
+    if isinstance(recipes, str) or len(recipes) < 2:
+        raise FttError("a comparison needs at least two recipes", given=repr(recipes)[:80], allowed="['erm', 'ftt']")
+    first = checked_seed(options.pop("seed", 0))
+    specs = {
+        (as_recipe(recipe).name if isinstance(recipe, Recipe) else recipe): [
+            compose({"dataset": data, "recipe": recipe, **options, "seed": first + n}) for n in range(seeds)
+        ]
+        for recipe in recipes
+    }
+    folder = as_home(home)
+    done = launch([spec for listed in specs.values() for spec in listed], folder, resources=Resources(workers=1))
+    for outcome in done:
+        if outcome.error is not None:
+            raise FttError(f"run {outcome.run.id} failed", given=outcome.error)
+    found = iter(done)
+    return Comparison({name: [r for _ in listed if (r := next(found).result)] for name, listed in specs.items()})
 
 
 def fit(
@@ -183,7 +227,7 @@ def _measure(
     pending = [run.spec for run in identify(specs, home.roots) if home.runs.find(run) is None]
     if specs:
         say(f"{name}: {len(specs)} runs, {len(specs) - len(pending)} of them already in the store")
-    if pending:
+    if pending and on != "store":
         seconds, workers = estimate(pending, home.roots), resources.divide(len(specs))[0]
         say(f"at most about {in_words(seconds / workers)} for {len(pending)} runs, {workers} at a time")
     outcomes = dict(zip(specs, launch(specs, home, on=on, resources=resources), strict=True))

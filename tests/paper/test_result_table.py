@@ -25,7 +25,7 @@ def test_a_cell_says_mean_error_seeds_paper_and_difference() -> None:
 
 def test_one_seed_has_no_error_and_a_failed_cell_says_so() -> None:
     assert Measured(Cell("a", "b", ()), (with_accuracies(0.5, 0.6),)).text(WORST) == "50.0 (1×1)"
-    assert Measured(Cell("a", "b", ()), ()).text(WORST) == "failed"
+    assert Measured(Cell("a", "b", ()), ()).text(WORST) == "missing"
 
 
 def test_a_place_without_a_cell_is_a_dash_and_has_no_mean() -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import typer
 
-from ftt.cli import data, demo, doctor, ls, reproduce, results, run, status, sweep, theory
+from ftt.cli import compare, data, demo, doctor, ls, reproduce, results, run, status, sweep, theory
 from ftt.cli.common import EXTRA
 from ftt.errors import FttError, as_ftt_error
 from ftt.freed_memory import reuse_freed_memory
@@ -42,6 +42,7 @@ def _root(
 
 app.command()(demo.demo)
 app.command(context_settings=EXTRA)(run.run)
+app.command(context_settings=EXTRA)(compare.compare)
 app.command()(reproduce.reproduce)
 app.command()(ls.ls)
 app.add_typer(data.app, name="data")

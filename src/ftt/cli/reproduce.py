@@ -19,7 +19,9 @@ def reproduce(
     dataset: Annotated[str, typer.Option(help="data set, for experiments on several")] = "",
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="training seeds per cell")] = None,
     probe_seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="probe seeds per run")] = None,
-    on: Annotated[str, typer.Option(help="local (processes of this machine) or ray (a cluster)")] = "local",
+    on: Annotated[
+        str, typer.Option(help="local (processes of this machine), ray (a cluster) or store (finished runs only)")
+    ] = "local",
     workers: Annotated[int | None, typer.Option(min=1, max=10_000, help="number of runs at a time")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the page, its pictures and runs")] = None,
     json: JsonFlag = False,

@@ -16,7 +16,7 @@ from ftt.result import Result
 from ftt.spec import Run, Spec, identify
 from ftt.store import Home
 
-WHERE = ("local", "ray")
+WHERE = ("local", "ray", "store")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Outcome:
     run : Run
         The run.
     result : Result, optional
-        None if the run failed.
+        None if the run failed, or was left out.
     error : str, optional
         Why it failed, in one line; the traceback is in the run's folder (``failed.json``).
     """
@@ -107,7 +107,8 @@ def launch(specs: Sequence[Spec], home: Home, *, on: str = "local", resources: R
         Where results and artifacts are kept, and where data may be.
     on : str
         "local": processes of this machine, or this process if one worker is enough. "ray": tasks on the cluster that
-        ``RAY_ADDRESS`` names, or on one that is started here and ended afterwards.
+        ``RAY_ADDRESS`` names, or on one that is started here and ended afterwards. "store": nowhere; runs that have no
+        stored result are left out.
     resources : Resources
         How many runs at once, with how many threads each.
 
@@ -126,15 +127,18 @@ def launch(specs: Sequence[Spec], home: Home, *, on: str = "local", resources: R
         if (found := home.runs.find(runs[index])) is not None:
             ended[index] = Ended(index, found)
     left = {index: runs[index] for index in sorted(first.values()) if index not in ended}
-    if left:
+    if left and on != "store":
         news = _launcher(on)(left, home, resources, len(first))
         for end in track(news, "runs", total=len(first), done=len(ended)):
             ended[end.index] = end
             if end.error is not None:
                 home.runs.fail(runs[end.index], end.error, end.traceback, end.attempts)
                 say(f"run {runs[end.index].id} failed: {end.error}")
-    ends = (ended[first[key]] for key in keys)
-    return [Outcome(run, end.result, end.error) for run, end in zip(runs, ends, strict=True)]
+    ends = (ended.get(first[key]) for key in keys)
+    return [
+        Outcome(run, end.result if end else None, end.error if end else None)
+        for run, end in zip(runs, ends, strict=True)
+    ]
 
 
 def _launcher(on: str) -> Launcher:

@@ -23,7 +23,7 @@ from ftt.backbones import create, extract
 from ftt.data import Dataset, Roots
 from ftt.errors import FttError, unknown
 from ftt.freeze.moments import Moments
-from ftt.launch.base import ALL, WHERE, Resources
+from ftt.launch.base import ALL, Resources
 from ftt.params import Json
 from ftt.progress import track
 from ftt.store import Home
@@ -55,8 +55,8 @@ def moments_by_shards(
     resources : Resources
         Tasks at once (on Ray) and threads of each.
     """
-    if on not in WHERE:
-        raise unknown("launcher", on, WHERE)
+    if on not in ("local", "ray"):
+        raise unknown("launcher", on, ("local", "ray"))
     if shards < 1:
         raise FttError("shards must be a positive integer", given=shards, allowed="shards >= 1")
     given: dict[str, Json] = {

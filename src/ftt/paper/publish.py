@@ -106,7 +106,7 @@ class Reproduction:
         missing = sum(len(m.cell.specs) - len(m.results) for m in cells)
         kinds = sorted({"clean" if result.report.clean else "observed" for m in cells for result in m.results})
         lines[0] += (
-            f" {sum(len(m.results) for m in cells)} runs{f', {missing} failed' if missing else ''}; "
+            f" {sum(len(m.results) for m in cells)} runs{f', {missing} missing' if missing else ''}; "
             f"every one with its Spec, seeds and times is in [{self.stem}.jsonl]({self.stem}.jsonl)."
         )
         return [

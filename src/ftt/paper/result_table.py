@@ -52,7 +52,7 @@ class Measured:
     def text(self, metric: str) -> str:
         """``74.8 ± 0.6 (3×5)``: training seeds × probe seeds; then the paper's number and the difference."""
         if not self.results:
-            return "failed"
+            return "missing"
         mean, error, paper = self.mean(metric), self.error(metric), self.paper(metric)
         spread = "" if error is None else f" ± {percent(error)}"
         beside = "" if paper is None else f"; paper {percent(paper)}, {signed(mean - paper)}"

@@ -62,6 +62,14 @@ def test_what_has_a_result_is_not_run_again(tmp_path: Path) -> None:
     assert path.stat().st_mtime_ns == written
 
 
+def test_from_the_store_alone_nothing_is_run_and_what_is_missing_is_left_out(tmp_path: Path) -> None:
+    (first,) = launched([SPEC], tmp_path)
+    found, missing = launch([SPEC, replace(SPEC, seed=1)], Home(tmp_path), on="store", resources=ONE)
+    assert found.result == first.result
+    assert (missing.result, missing.error) == (None, None)
+    assert Home(tmp_path).runs.state(missing.run) == "pending"
+
+
 def test_a_failure_stops_nobody_keeps_its_traceback_and_can_be_tried_again(tmp_path: Path) -> None:
     np.savez(tmp_path / "bad.npz", features=np.full((4, 2), np.nan), y=[0, 1] * 2, attribute=[0, 1] * 2, split=[0] * 4)
     diverging = replace(SPEC, train=Training(epochs=3, lr=1e9))

@@ -12,6 +12,7 @@ from filelock import FileLock
 from tests.heard import Heard
 from tests.planted import planted_report, planted_result
 
+from ftt.checked import DamagedError
 from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.params import Json
@@ -20,7 +21,7 @@ from ftt.recipe import Recipe
 from ftt.result import Result
 from ftt.spec import Run, Spec
 from ftt.store import Home, RunStore
-from ftt.store.checked_json import DamagedError, read_checked, write_checked
+from ftt.store.checked_json import read_checked, write_checked
 
 SPEC = Spec(data=Digits(), backbone="identity", recipe=Recipe())
 RUN = SPEC.identify(Roots.from_environment())

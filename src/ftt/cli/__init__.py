@@ -12,6 +12,7 @@ import typer
 from ftt.cli import data, demo, doctor, ls, reproduce, results, run, status, sweep, theory
 from ftt.cli.common import EXTRA
 from ftt.errors import FttError, as_ftt_error
+from ftt.plain_text import printable, writes_everything
 from ftt.stopping import Stopped
 from ftt.version import __version__
 
@@ -57,6 +58,8 @@ RESUME = "the same command resumes where it stopped"
 
 def main() -> None:
     """Entry point: a problem the user can solve ends with exit code 2 and without a traceback."""
+    writes_everything(sys.stdout)
+    writes_everything(sys.stderr)
     try:
         # What a command returns is nothing; an exit code comes back where a command asked for one.
         code = app(standalone_mode=False)
@@ -84,6 +87,5 @@ def main() -> None:
 def _end(message: str, code: int) -> NoReturn:
     """A last line for the user, and the exit code."""
     with contextlib.suppress(OSError):
-        encoding = sys.stderr.encoding or "utf-8"
-        sys.stderr.write(message.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        sys.stderr.write(printable(message) + "\n")
     raise SystemExit(code) from None

@@ -177,8 +177,11 @@ class KeptImages:
     def _mapped(self, rows: IntArray) -> Pixels | None:
         # A map of its own for every read: the pages of a map that stays open count as this process's memory for good.
         try:
-            start = len(_header(self.shape))
-            mapped = np.memmap(self.pixels, dtype=np.uint8, mode="r", offset=start, shape=self.shape)
+            header = _header(self.shape)
+            mapped = np.memmap(self.pixels, dtype=np.uint8, mode="r", offset=len(header), shape=self.shape)
+            with self.pixels.open("rb") as stream:
+                if stream.read(len(header)) != header:
+                    return None
         except (OSError, ValueError):
             return None
         picked: Pixels = np.ascontiguousarray(mapped[rows])
@@ -213,6 +216,22 @@ class KeptImages:
     def _decoded(self) -> Iterator[tuple[Pixels, bytes, Broken | None]]:
         rows = range(len(self.images))
         return track(in_threads(self.images.attempt, rows), "decoding images", total=len(rows))
+
+
+def verify(path: Path) -> None:
+    """Compare all decoded images beside these notes with the notes; `DamagedError` if they differ."""
+    arrays, _ = checked.load(path)
+    pixels = path.with_name("images.npy")
+    if not pixels.is_file():
+        # Both are made again.
+        return
+    try:
+        images = np.load(pixels, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise checked.DamagedError(f"{pixels.name}: {error}") from None
+    same = len(images) == len(arrays["pixels"]) and images.dtype == np.uint8
+    if not same or any(_sha256(row) != sha.tobytes() for row, sha in zip(images, arrays["pixels"], strict=True)):
+        raise checked.DamagedError(f"the checksum of {pixels.name} is wrong")
 
 
 def _sha256(pixels: Pixels) -> bytes:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,13 @@ def write(path: Path, arrays: Mapping[str, npt.NDArray[Any]], notes: Mapping[str
     plain = {name: np.asarray(value, order="C") for name, value in arrays.items()}
     written = canonical(dict(notes or {}))
     with replacing(path) as scratch:
-        save_file(plain, scratch, metadata={"notes": written, "sha256": digest_of(plain, written)})
+        try:
+            save_file(plain, scratch, metadata={"notes": written, "sha256": digest_of(plain, written)})
+        except SafetensorError as error:
+            # A full disk is an error of the system here as everywhere else.
+            if (code := re.search(r"os error (\d+)", str(error))) is None:
+                raise
+            raise OSError(int(code[1]), os.strerror(int(code[1])), str(path)) from None
 
 
 class DamagedError(ValueError):

@@ -152,7 +152,7 @@ class KeptImages:
             picked = self._mapped(rows)
             if picked is not None and self._same(rows, picked, notes):
                 return picked
-            say(f"decoded images are damaged and are made again: {self.pixels}")
+            self._report()
             self.pixels.unlink(missing_ok=True)
             self._notes = None
             self._verified[:] = False
@@ -163,6 +163,9 @@ class KeptImages:
             allowed="a disk that keeps what is written to it",
             hint="set FTT_CACHE to another disk",
         )
+
+    def _report(self) -> None:
+        say(f"decoded images are damaged and are made again: {self.pixels}")
 
     def _same(self, rows: IntArray, picked: Pixels, notes: Notes) -> bool:
         """Whether these pixels are those that were written."""
@@ -188,7 +191,11 @@ class KeptImages:
         return picked
 
     def _read_notes(self) -> Notes | None:
-        found = checked.read(self.folder / "notes.safetensors", "decoded images") if self.there() else None
+        if not self.there():
+            if self.pixels.is_file():
+                self._report()
+            return None
+        found = checked.read(self.folder / "notes.safetensors", "decoded images")
         if found is None:
             return None
         arrays, notes = found

@@ -179,3 +179,14 @@ def test_a_failed_run_is_kept_as_failed_until_it_is_begun_again(tmp_path: Path) 
     runs.finish(RUN, RESULT)
     assert runs.state(RUN) == "done"
     assert not path.exists()
+
+
+def test_run_with_a_damaged_spec_is_described_by_its_result_or_skipped(tmp_path: Path, heard: Heard) -> None:
+    runs, _ = with_result(tmp_path)
+    runs.begin(RUN)
+    spec = runs.folder(RUN) / "spec.json"
+    spec.write_text(spec.read_text().replace("digits", "digitz"))
+    assert [(row["dataset"], row["state"]) for row in runs.states()] == [("digits", "done")]
+    (runs.folder(RUN) / "result.json").unlink()
+    assert runs.states() == []
+    assert "cannot be read and is skipped" in heard.said[-1]

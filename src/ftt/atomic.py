@@ -13,6 +13,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 ABANDONED = 3600.0
@@ -100,8 +101,13 @@ def _scratch(path: Path) -> Path:
     return path.with_name(f".{path.name[:40]}-{_machine()}-{os.getpid()}-{secrets.token_hex(4)}.unfinished")
 
 
+@cache
 def _machine() -> str:
-    return f"{zlib.crc32(platform.node().encode()):08x}"
+    """This machine; on Linux also the container, within which process numbers hold."""
+    space = ""
+    with suppress(OSError):
+        space = str(Path("/proc/self/ns/pid").readlink())
+    return f"{zlib.crc32(f'{platform.node()} {space}'.encode()):08x}"
 
 
 def _left_behind(path: Path) -> bool:

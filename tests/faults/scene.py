@@ -95,7 +95,7 @@ def contents(folder: Path) -> dict[str, Any]:
         text = read_checked(path)
         found[str(path.relative_to(folder))] = {name: value for name, value in text.items() if name not in TIMES}
     for path in sorted((folder / "out").glob("*")):
-        found[f"out/{path.name}"] = path.read_bytes() if path.suffix in (".svg", ".png") else None
+        found[f"out/{path.name}"] = path.read_bytes() if path.suffix != ".jsonl" else None
     for path in sorted((folder / "model").glob("*")):
         found[f"model/{path.name}"] = model_weights(folder) if path.name == saved.WEIGHTS else path.read_bytes()
     return found

@@ -14,6 +14,7 @@ import ftt
 from ftt import api, checked, registry
 from ftt.data import Roots
 from ftt.data.folders import Folder
+from ftt.errors import FttError
 from ftt.launch import Resources
 from ftt.recipe import preset
 from ftt.runs.runner import run_spec
@@ -62,13 +63,17 @@ def run(folder: Path, images: Path) -> None:
 
 def sweep(folder: Path, images: Path) -> None:
     base = {"dataset": "digits", "budget": "smoke", "epochs": 1, "backbone": "identity"}
-    api.sweep({"base": base, "grid": {"p": [0.25, 0.5]}}, home=home_of(folder), resources=ONE)
+    done = api.sweep({"base": base, "grid": {"p": [0.25, 0.5]}}, home=home_of(folder), resources=ONE)
+    if done.failed:
+        raise FttError("runs failed", given=[outcome.error for outcome in done.outcomes])
 
 
 def publish(folder: Path, images: Path) -> None:
     if "small" not in registry.EXPERIMENTS.entries():
         registry.EXPERIMENTS.register("small", "tests.cli.small_experiment:SMALL")
-    api.reproduce("small", budget="smoke", home=home_of(folder), out=folder / "out", resources=ONE)
+    made = api.reproduce("small", budget="smoke", home=home_of(folder), out=folder / "out", resources=ONE)
+    if made.failures:
+        raise FttError("runs failed", given=list(made.failures.values()))
 
 
 def save(folder: Path, images: Path) -> None:

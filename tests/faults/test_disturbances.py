@@ -47,7 +47,7 @@ def test_full_and_read_only_disks_are_reported_and_spoil_nothing(tmp_path: Path)
         pytest.skip("needs the right to mount a tmpfs")
     # Not below pytest's folder, which other users may not enter: one of them must be refused for the right reason.
     with tempfile.TemporaryDirectory(prefix="ftt-disk-") as folder:
-        found = driven("disk_driver.py", Path(folder), 60 if LONG else 6)
+        found = driven("disk_driver.py", Path(folder), 120 if LONG else 12)
     assert found["wrong"] == []
 
 

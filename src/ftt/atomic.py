@@ -86,7 +86,7 @@ def sweep(root: Path, *, deep: bool = True) -> list[Path]:
     """
     removed = []
     for folder, folders, files in os.walk(root):
-        for name in (*folders, *files):
+        for name in filter(_SCRATCH.fullmatch, (*folders, *files)):
             path = Path(folder, name)
             if _left_behind(path):
                 with suppress(OSError):

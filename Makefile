@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Tests run in two processes with one thread each: many small jobs, no fight over cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-fast lint bench bench-quick clean
+.PHONY: demo test test-fast faults lint bench bench-quick clean
 
 demo: $(READY)
 	$(BIN)/ftt demo
@@ -16,6 +16,10 @@ test: $(READY)
 
 test-fast: $(READY)
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "not slow and not data and not ray and not browser"
+
+# Kills, full disks and damaged files at many places, counted; `make test` runs a short form.
+faults: $(READY)
+	$(ONE_THREAD) FTT_FAULTS=long $(BIN)/pytest -s tests/faults
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +31,32 @@ def write(path: Path, arrays: Mapping[str, npt.NDArray[Any]], notes: Mapping[str
     plain = {name: np.asarray(value, order="C") for name, value in arrays.items()}
     written = canonical(dict(notes or {}))
     with replacing(path) as scratch:
-        save_file(plain, scratch, metadata={"notes": written, "sha256": digest_of(plain, written)})
+        try:
+            save_file(plain, scratch, metadata={"notes": written, "sha256": digest_of(plain, written)})
+        except SafetensorError as error:
+            # A full disk is an error of the system here as everywhere else.
+            if (code := re.search(r"os error (\d+)", str(error))) is None:
+                raise
+            raise OSError(int(code[1]), os.strerror(int(code[1])), str(path)) from None
+
+
+class DamagedError(ValueError):
+    """A file of ours that does not hold what was written."""
+
+
+def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays and notes of a file that is there; `DamagedError` says why they cannot be trusted."""
+    try:
+        with safe_open(path, framework="np") as stored:
+            header = stored.metadata() or {}
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        if digest_of(arrays, header["notes"]) == header["sha256"]:
+            return arrays, json.loads(header["notes"])
+    except KeyError as error:
+        raise DamagedError(f"{error} is missing in its header") from None
+    except (SafetensorError, OSError, ValueError, TypeError, RecursionError) as error:
+        raise DamagedError(str(error)) from None
+    raise DamagedError("its checksum is wrong")
 
 
 def read(path: Path, what: str) -> tuple[Arrays, dict[str, Any]] | None:
@@ -43,16 +70,10 @@ def read(path: Path, what: str) -> tuple[Arrays, dict[str, Any]] | None:
     if not path.is_file():
         return None
     try:
-        with safe_open(path, framework="np") as stored:
-            header = stored.metadata() or {}
-            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        if digest_of(arrays, header["notes"]) == header["sha256"]:
-            return arrays, json.loads(header["notes"])
-        reason = "its checksum is wrong"
-    except (SafetensorError, OSError, KeyError, ValueError, TypeError, RecursionError) as error:
-        reason = str(error)
-    say(f"{what}: {path.name} is damaged ({reason}) and is made again")
-    return None
+        return load(path)
+    except DamagedError as error:
+        say(f"{what}: {path.name} is damaged ({error}) and is made again")
+        return None
 
 
 def digest_of(arrays: Mapping[str, npt.NDArray[Any]], notes: str) -> str:

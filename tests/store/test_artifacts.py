@@ -148,3 +148,12 @@ def test_the_log_has_a_line_for_everything_made_and_none_for_what_was_there(tmp_
     (record,) = ArtifactStore(tmp_path).log()
     assert (record["stage"], record["key"], record["pid"]) == ("features", KEY, os.getpid())
     assert record["seconds"] >= 0
+
+
+def test_lines_of_the_log_that_cannot_be_read_are_skipped(tmp_path: Path) -> None:
+    store = ArtifactStore(tmp_path)
+    store.keep("x", "ab", lambda: Artifact({"a": np.zeros(2)}))
+    with (tmp_path / "made.log").open("ab") as stream:
+        stream.write(b'{"stage": "x", \xff\n')
+    store.keep("x", "cd", lambda: Artifact({"a": np.zeros(2)}))
+    assert [record["key"] for record in store.log()] == ["ab", "cd"]

@@ -12,6 +12,7 @@ from filelock import FileLock
 from tests.heard import Heard
 from tests.planted import planted_report, planted_result
 
+from ftt.checked import DamagedError
 from ftt.data import Roots
 from ftt.data.digits import Digits
 from ftt.params import Json
@@ -20,7 +21,7 @@ from ftt.recipe import Recipe
 from ftt.result import Result
 from ftt.spec import Run, Spec
 from ftt.store import Home, RunStore
-from ftt.store.checked_json import DamagedError, read_checked, write_checked
+from ftt.store.checked_json import read_checked, write_checked
 
 SPEC = Spec(data=Digits(), backbone="identity", recipe=Recipe())
 RUN = SPEC.identify(Roots.from_environment())
@@ -178,3 +179,14 @@ def test_a_failed_run_is_kept_as_failed_until_it_is_begun_again(tmp_path: Path) 
     runs.finish(RUN, RESULT)
     assert runs.state(RUN) == "done"
     assert not path.exists()
+
+
+def test_run_with_a_damaged_spec_is_described_by_its_result_or_skipped(tmp_path: Path, heard: Heard) -> None:
+    runs, _ = with_result(tmp_path)
+    runs.begin(RUN)
+    spec = runs.folder(RUN) / "spec.json"
+    spec.write_text(spec.read_text().replace("digits", "digitz"))
+    assert [(row["dataset"], row["state"]) for row in runs.states()] == [("digits", "done")]
+    (runs.folder(RUN) / "result.json").unlink()
+    assert runs.states() == []
+    assert "cannot be read and is skipped" in heard.said[-1]

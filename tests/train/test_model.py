@@ -167,6 +167,52 @@ def test_the_model_card_says_how_it_was_made(tmp_path: Path) -> None:
     assert {p.name for p in (tmp_path / "m").iterdir()} == {"README.md", "config.json", "weights.safetensors"}
 
 
+def test_damaged_saved_models_are_refused(tmp_path: Path) -> None:
+    data, inputs = small_data(), small_data()["train"].inputs
+    for p, name in ((0.25, "a"), (0.5, "b")):
+        fit(data, Recipe(ftt.PCA(p=p), None), "tinyconv").save(tmp_path / name)
+    config, weights = (tmp_path / "a" / name for name in ("config.json", "weights.safetensors"))
+    whole = {path: path.read_bytes() for path in (config, weights)}
+    damages: list[tuple[Path, bytes]] = [
+        (weights, whole[weights][:-4] + b"\0\0\0\1"),
+        (weights, whole[weights][:-100]),
+        (weights, b""),
+        (config, whole[config].replace(b'"scale": 1.0', b'"scale": 2.0')),
+        (config, whole[config][:-10]),
+        (config, (tmp_path / "b" / "config.json").read_bytes()),
+        (config, b"[" * 100_000),
+    ]
+    for path, content in damages:
+        assert content != whole[path]
+        path.write_bytes(content)
+        with pytest.raises(FttError, match="the saved model is damaged"):
+            ftt.FreezeThenTrain.load(tmp_path / "a", inputs)
+        path.write_bytes(whole[path])
+    assert ftt.FreezeThenTrain.load(tmp_path / "a", inputs).recipe.freeze == ftt.PCA(p=0.25)
+
+
+def test_saving_over_a_model_that_fails_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = small_data()
+    folder = fit(data, "init", "tinyconv").save(tmp_path / "m")
+    monkeypatch.setattr("ftt.train.saved.card", lambda model, notes: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        fit(data, "pca", "tinyconv").save(folder)
+    assert ftt.FreezeThenTrain.load(folder, data["train"].inputs).recipe == Recipe()
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+
+
+def test_saving_never_takes_other_files_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "thesis.tex").write_text("x")
+    model = fit(small_data(), "init", "tinyconv")
+    with pytest.raises(FttError, match=r"folder of its own(.|\n)*thesis.tex"):
+        model.save(tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(FttError, match="the current folder"):
+        model.save(".")
+    assert (tmp_path / "thesis.tex").read_text() == "x"
+
+
 def test_loading_what_is_no_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FttError, match="no saved model"):
         ftt.FreezeThenTrain.load(tmp_path, small_data()["train"].inputs)

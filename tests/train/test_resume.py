@@ -14,9 +14,11 @@ import numpy.typing as npt
 import pytest
 import torch
 from safetensors.numpy import load_file
+from tests.heard import Heard
 
 from ftt.data.digits import Digits
 from ftt.methods.jtt import JTT
+from ftt.progress import shown_on
 from ftt.recipe import Recipe, preset
 from ftt.result import Result
 from ftt.runs.runner import run_spec
@@ -76,6 +78,37 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path: Path) -> No
     assert snapshot is not None
     assert snapshot.position.epoch == 1
     assert snapshot.tensors["w"].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_no_flipped_byte_of_a_checkpoint_is_resumed_from(tmp_path: Path) -> None:
+    file = CheckpointFile(tmp_path)
+    for epoch in (1, 2):
+        file.save(Snapshot({"w": torch.full((3,), float(epoch))}, Position(epoch=epoch)))
+    whole = file.last.read_bytes()
+    for place in range(len(whole)):
+        file.last.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        snapshot, heard = None, Heard()
+        with shown_on(heard):
+            snapshot = file.load()
+        assert snapshot is not None
+        assert snapshot.tensors["w"].tolist() == [float(snapshot.position.epoch)] * 3
+        assert snapshot.position.epoch == 2 or "is damaged" in heard.said[0]
+
+
+def test_training_restarts_where_both_checkpoints_are_damaged_and_says_so(tmp_path: Path) -> None:
+    whole, home = tmp_path / "whole", Home(tmp_path / "home")
+    spec = Spec(data=Digits(), backbone="identity", recipe=preset("erm"), train=Training(epochs=1))
+    wanted = run_spec(spec, Home(whole))
+    (artifact,) = (whole / "artifacts" / "trained").glob("*/*.safetensors")
+    file = CheckpointFile(home.checkpoint_folder(artifact.stem))
+    for _ in range(2):
+        file.save(Snapshot({"w": torch.zeros(1)}, Position()))
+    for path in (file.last, file.previous):
+        path.write_bytes(path.read_bytes()[:-1])
+    with shown_on(heard := Heard()):
+        assert without_times(run_spec(spec, home)) == without_times(wanted)
+    said = [line for line in heard.said if "is damaged" in line]
+    assert ["the one before is used" in said[0], "training restarts" in said[1]] == [True, True]
 
 
 def test_without_a_checkpoint_there_is_nothing_to_go_on_from(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from ftt.cli import compare, data, demo, doctor, ls, reproduce, results, run, st
 from ftt.cli.common import EXTRA
 from ftt.errors import FttError, as_ftt_error
 from ftt.freed_memory import reuse_freed_memory
+from ftt.plain_text import printable, writes_everything
 from ftt.stopping import Stopped
 from ftt.version import __version__
 
@@ -61,6 +62,8 @@ def main() -> None:
     """Entry point: a problem the user can solve ends with exit code 2 and without a traceback."""
     # A process of our own may keep what it has freed; it trains faster for that.
     reuse_freed_memory()
+    writes_everything(sys.stdout)
+    writes_everything(sys.stderr)
     try:
         # What a command returns is nothing; an exit code comes back where a command asked for one.
         code = app(standalone_mode=False)
@@ -88,6 +91,5 @@ def main() -> None:
 def _end(message: str, code: int) -> NoReturn:
     """A last line for the user, and the exit code."""
     with contextlib.suppress(OSError):
-        encoding = sys.stderr.encoding or "utf-8"
-        sys.stderr.write(message.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        sys.stderr.write(printable(message) + "\n")
     raise SystemExit(code) from None

@@ -11,6 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.text import Text
 
     from ftt.report.tables import TextTable
 
@@ -33,14 +34,28 @@ def print_json(content: Any) -> None:
 
 
 def print_lines(*lines: RenderableType, style: str | None = None) -> None:
-    """Lines and tables on standard output. Texts are printed as they are: nothing in them is markup."""
+    """Lines and tables on standard output. Texts are shown as they are: nothing in them is markup or a command."""
     from rich.console import Console
+
+    from ftt.plain_text import printable
 
     console = Console(markup=False, highlight=False)
     if not console.is_terminal:
         console = Console(markup=False, highlight=False, width=WIDTH)
     for line in lines:
-        console.print(line, style=style, soft_wrap=isinstance(line, str))
+        if isinstance(line, str):
+            console.print(printable(line), style=style, soft_wrap=True)
+        else:
+            console.print(line, style=style)
+
+
+def shown(text: str, style: str = "") -> Text:
+    """A text for a table made here, where nothing in it is markup or a command."""
+    from rich.text import Text
+
+    from ftt.plain_text import printable
+
+    return Text(printable(text), style)
 
 
 def print_table(table: TextTable) -> None:

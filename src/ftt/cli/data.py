@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ftt.cli.common import EXTRA, CacheFlag, DataFlag, JsonFlag, print_json, print_lines
+from ftt.cli.common import EXTRA, CacheFlag, DataFlag, JsonFlag, print_json, print_lines, shown
 
 if TYPE_CHECKING:
     from ftt.data import GroupedData
@@ -28,9 +28,9 @@ def get(name: Name, cache: CacheFlag = None, data: DataFlag = None) -> None:
     with watched():
         for collection in collections:
             for path in collection.obtain(roots).values():
-                typer.echo(f"{collection.name}: {path}")
+                print_lines(f"{collection.name}: {path}")
     if not collections:
-        typer.echo(f"{name} needs no files: {registry.DATASETS.get(name).info.how_to_get}")
+        print_lines(f"{name} needs no files: {registry.DATASETS.get(name).info.how_to_get}")
 
 
 @app.command(context_settings=EXTRA)
@@ -103,15 +103,15 @@ def _print(info: Any, found: dict[str, bool], content: dict[str, Any] | None) ->
         return
     table = Table(box=None, header_style="bold")
     for column in ("split", "label", *content["attributes"], "rows"):
-        table.add_column(Text(column))
+        table.add_column(shown(column))
     for split, counts in content["counts"].items():
         for label, row in zip(content["classes"], counts, strict=True):
-            table.add_row(split, Text(label), *map(str, row), str(sum(row)))
+            table.add_row(split, shown(label), *map(str, row), str(sum(row)))
         table.add_section()
     print_lines(table)
     _print_noise(content)
     for group in content.get("examples", ()):
-        print_lines(Text(f"{group['label']} / {group['attribute']}", "bold"))
+        print_lines(f"{group['label']} / {group['attribute']}", style="bold")
         for text in group["texts"]:
             print_lines(f"  {text[:200]}{'…' * (len(text) > 200)}")
     if "sheet" in content:

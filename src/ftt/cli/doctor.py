@@ -1,30 +1,68 @@
-"""ftt doctor: is this machine ready?"""
+"""ftt doctor: is this machine ready, and is everything that is kept as it was written?"""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
-from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json, print_lines
+import typer
+
+from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json, print_lines, print_table, shown
 
 PACKAGES = ("torch", "torchvision", "timm", "lightning-fabric", "numpy", "scipy", "scikit-learn", "altair")
 
 
-def doctor(json: JsonFlag = False, home: HomeFlag = None, cache: CacheFlag = None, data: DataFlag = None) -> None:
-    """Check versions, threads, torch and torchvision builds, data sets and disk space."""
+def doctor(
+    store: Annotated[bool, typer.Option("--store", help="verify every stored file instead")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="with --store: remove damaged files; they are made again when needed")
+    ] = False,
+    json: JsonFlag = False,
+    home: HomeFlag = None,
+    cache: CacheFlag = None,
+    data: DataFlag = None,
+) -> None:
+    """Check versions, threads, torch and torchvision builds, data sets and disk space; or the store."""
+    if store or repair:
+        _examine_store(home, cache, data, repair, json)
+        return
     findings = _examine(home, cache, data)
     if json:
         print_json(findings)
         return
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in findings.items():
         text = "\n".join(f"{key}: {item}" for key, item in value.items()) if isinstance(value, dict) else str(value)
-        table.add_row(name, Text(text))
+        table.add_row(name, shown(text))
     print_lines(table)
+
+
+def _examine_store(home: Path | None, cache: Path | None, data: Path | None, repair: bool, json: bool) -> None:
+    """Verify what is kept; damage that stays ends with exit code 1."""
+    from ftt.cli.screen import watched
+    from ftt.report.tables import TextTable
+    from ftt.store import Home
+    from ftt.store.verify import verify
+
+    kept = Home.from_environment(home, cache, data)
+    with watched():
+        found = verify(kept, repair=repair)
+    if json:
+        print_json({**found.to_json(), "repaired": repair})
+    else:
+        rows = [[kind, str(found.files[kind]), str(damaged)] for kind, damaged in found.by_kind().items()]
+        print_table(TextTable(f"files in {kept.root} and {kept.roots.cache}", ("kind", "files", "damaged"), rows))
+        for damage in found.damage:
+            print_lines(f"{damage.kind} {'removed' if repair else 'damaged'}: {damage.path} ({damage.reason})")
+        print_lines(f"{len(found.damage)} damaged, {len(found.unfinished)} unfinished files of ended processes removed")
+        if found.damage and not repair:
+            print_lines("ftt doctor --store --repair removes damaged files; they are made again when needed")
+    if found.damage and not repair:
+        raise typer.Exit(1)
 
 
 def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:

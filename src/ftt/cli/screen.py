@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from ftt.plain_text import printable
 from ftt.progress import Display, shown_on
 
 T = TypeVar("T")
@@ -22,7 +23,7 @@ class Bars:
 
         self.console = Console(stderr=True)
         self.progress = Progress(
-            TextColumn("{task.description:<34}"),
+            TextColumn("{task.description:<34}", markup=False),
             BarColumn(bar_width=28),
             MofNCompleteColumn(),
             TimeRemainingColumn(elapsed_when_finished=True),
@@ -30,7 +31,7 @@ class Bars:
         )
 
     def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
-        task = self.progress.add_task(label, total=total or None, completed=done)
+        task = self.progress.add_task(printable(label, lines=False), total=total or None, completed=done)
         try:
             for item in items:
                 yield item
@@ -40,7 +41,7 @@ class Bars:
 
     def say(self, message: str) -> None:
         # Messages quote errors and paths; square brackets in them are not markup.
-        self.console.print(message, style="dim", markup=False, highlight=False)
+        self.console.print(printable(message), style="dim", markup=False, highlight=False)
 
 
 class Lines:
@@ -62,7 +63,7 @@ class Lines:
                 last = now
 
     def say(self, message: str) -> None:
-        sys.stderr.write(message + "\n")
+        sys.stderr.write(printable(message) + "\n")
         sys.stderr.flush()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ftt.cli.common import JsonFlag, print_json
+from ftt.cli.common import JsonFlag, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
     from ftt.report.theory_pages import TheoryPage
@@ -139,14 +139,7 @@ def _show(json: bool, result: dict[str, Any], page: TheoryPage, out: Path | None
     if json:
         print_json({**result, "findings": list(page.findings), "files": [str(path) for path in files]})
         return
-    from rich.console import Console
-    from rich.table import Table
+    from ftt.report.tables import TextTable
 
-    table = Table(title=page.caption, title_justify="left")
-    for i, column in enumerate(page.columns):
-        table.add_column(column, justify="left" if i == 0 else "right")
-    for row in page.rows:
-        table.add_row(*row)
-    Console().print(table)
-    for line in (*page.findings, *map(str, files)):
-        typer.echo(line)
+    print_table(TextTable(page.caption, page.columns, page.rows))
+    print_lines(*page.findings, *map(str, files))

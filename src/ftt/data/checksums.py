@@ -17,11 +17,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from ftt.atomic import replacing
+from ftt.checked import DamagedError
 from ftt.data.files import sha256_of
 from ftt.data.images import in_threads
 from ftt.data.roots import Roots
 from ftt.params import Json
-from ftt.progress import track
+from ftt.progress import say, track
 
 SETTLED_NS = 2_000_000_000
 """A file that changed less than this ago is not remembered: a second change could leave the same coarse time."""
@@ -111,12 +112,25 @@ def _sha256(path: str) -> str | None:
 
 
 def _recall(memory: Path) -> dict[str, list[Json]]:
-    """What is remembered; nothing where the file is missing or not as it was written."""
-    with suppress(OSError, ValueError, AttributeError):
+    """What is remembered; nothing where the file is missing or damaged."""
+    if not memory.is_file():
+        return {}
+    try:
+        return intact(memory)
+    except DamagedError as error:
+        say(f"checksums: {memory.name} is damaged ({error}) and is made again")
+        return {}
+
+
+def intact(memory: Path) -> dict[str, list[Json]]:
+    """What a memory holds; `DamagedError` if it is not as it was written."""
+    try:
         checksum, _, body = memory.read_bytes().partition(b"\n")
         if hashlib.sha256(body).hexdigest() == json.loads(checksum):
             return dict(json.loads(body))
-    return {}
+    except (OSError, ValueError) as error:
+        raise DamagedError(str(error)) from None
+    raise DamagedError("its checksum is wrong")
 
 
 def _remember(memory: Path, known: dict[str, list[Json]]) -> None:

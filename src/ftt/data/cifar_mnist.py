@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from ftt import checked
+from ftt.atomic import scratch_folder
 from ftt.data.fetch import Bundle, Collection, RemoteFile, unpack
 from ftt.data.roots import Roots
 from ftt.errors import FttError
@@ -105,9 +105,8 @@ def _decoded(collection: Collection, roots: Roots, read: Callable[[dict[str, Pat
     if (found := checked.read(path, collection.name)) is not None:
         return found[0]
     files = collection.obtain(roots)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".decoding-") as scratch:
-        arrays = read(files, Path(scratch) / "unpacked")
+    with scratch_folder(path) as scratch:
+        arrays = read(files, scratch / "unpacked")
     # Two processes that do this at once write the same arrays, from the same verified files.
     checked.write(path, arrays)
     return arrays

@@ -152,7 +152,7 @@ class KeptImages:
             picked = self._mapped(rows)
             if picked is not None and self._same(rows, picked, notes):
                 return picked
-            say(f"decoded images are damaged and are made again: {self.pixels}")
+            self._report()
             self.pixels.unlink(missing_ok=True)
             self._notes = None
             self._verified[:] = False
@@ -163,6 +163,9 @@ class KeptImages:
             allowed="a disk that keeps what is written to it",
             hint="set FTT_CACHE to another disk",
         )
+
+    def _report(self) -> None:
+        say(f"decoded images are damaged and are made again: {self.pixels}")
 
     def _same(self, rows: IntArray, picked: Pixels, notes: Notes) -> bool:
         """Whether these pixels are those that were written."""
@@ -177,15 +180,22 @@ class KeptImages:
     def _mapped(self, rows: IntArray) -> Pixels | None:
         # A map of its own for every read: the pages of a map that stays open count as this process's memory for good.
         try:
-            start = len(_header(self.shape))
-            mapped = np.memmap(self.pixels, dtype=np.uint8, mode="r", offset=start, shape=self.shape)
+            header = _header(self.shape)
+            mapped = np.memmap(self.pixels, dtype=np.uint8, mode="r", offset=len(header), shape=self.shape)
+            with self.pixels.open("rb") as stream:
+                if stream.read(len(header)) != header:
+                    return None
         except (OSError, ValueError):
             return None
         picked: Pixels = np.ascontiguousarray(mapped[rows])
         return picked
 
     def _read_notes(self) -> Notes | None:
-        found = checked.read(self.folder / "notes.safetensors", "decoded images") if self.there() else None
+        if not self.there():
+            if self.pixels.is_file():
+                self._report()
+            return None
+        found = checked.read(self.folder / "notes.safetensors", "decoded images")
         if found is None:
             return None
         arrays, notes = found
@@ -213,6 +223,22 @@ class KeptImages:
     def _decoded(self) -> Iterator[tuple[Pixels, bytes, Broken | None]]:
         rows = range(len(self.images))
         return track(in_threads(self.images.attempt, rows), "decoding images", total=len(rows))
+
+
+def verify(path: Path) -> None:
+    """Compare all decoded images beside these notes with the notes; `DamagedError` if they differ."""
+    arrays, _ = checked.load(path)
+    pixels = path.with_name("images.npy")
+    if not pixels.is_file():
+        # Both are made again.
+        return
+    try:
+        images = np.load(pixels, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise checked.DamagedError(f"{pixels.name}: {error}") from None
+    same = len(images) == len(arrays["pixels"]) and images.dtype == np.uint8
+    if not same or any(_sha256(row) != sha.tobytes() for row, sha in zip(images, arrays["pixels"], strict=True)):
+        raise checked.DamagedError(f"the checksum of {pixels.name} is wrong")
 
 
 def _sha256(pixels: Pixels) -> bytes:

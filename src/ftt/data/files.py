@@ -12,6 +12,7 @@ import stat
 from io import BufferedReader
 from pathlib import Path
 
+from ftt import plain_text
 from ftt.errors import FttError
 
 _KINDS = {
@@ -118,8 +119,7 @@ def reason_of(error: OSError | ValueError) -> str:
 
 def printable(text: object) -> str:
     """A name that any terminal can show: control characters and bytes that are not UTF-8 as escapes."""
-    whole = str(text)
-    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in whole)
+    shown = plain_text.printable(str(text), lines=False)
     return shown if len(shown) <= 300 else f"{shown[:150]}…{shown[-100:]}"
 
 

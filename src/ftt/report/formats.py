@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ftt.atomic import replacing
 from ftt.errors import FttError, unknown
+from ftt.plain_text import csv_cell, markdown_cell, printable
 
 FORMATS = ("table", "csv", "parquet", "latex", "markdown", "json")
 
@@ -39,13 +40,24 @@ def as_text(table: pa.Table, form: str) -> str:
         from pyarrow import csv
 
         sink = io.BytesIO()
-        csv.write_csv(table, sink)
+        csv.write_csv(_without_formulas(table), sink)
         return sink.getvalue().decode()
     if form == "json":
         return json.dumps({"columns": names, "rows": table.to_pylist()}, indent=2) + "\n"
     if form == "latex":
         return as_latex(names, cells(table), _numeric(table))
     return as_markdown(names, cells(table), _numeric(table))
+
+
+def _without_formulas(table: pa.Table) -> pa.Table:
+    """The table with names and texts that no spreadsheet takes for formulas."""
+    columns = [
+        pa.array([None if cell is None else csv_cell(cell) for cell in column.to_pylist()], pa.string())
+        if pa.types.is_string(column.type)
+        else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=[csv_cell(name) for name in table.column_names])
 
 
 def as_markdown(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> str:
@@ -58,7 +70,7 @@ def as_markdown(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Se
     |---|---:|
     | pca \\| erm | 2 |
     """
-    lines = [[name.replace("|", "\\|") for name in row] for row in (names, *rows)]
+    lines = [map(markdown_cell, row) for row in (names, *rows)]
     rule = "|" + "".join("---:|" if number else "---|" for number in numeric)
     head, *body = ["| " + " | ".join(line) + " |" for line in lines]
     return "\n".join([head, rule, *body]) + "\n"
@@ -78,7 +90,9 @@ def as_latex(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Seque
     \\bottomrule
     \\end{tabular}
     """
-    head, *body = [" & ".join(word.translate(_LATEX) for word in row) + r" \\" for row in (names, *rows)]
+    head, *body = [
+        " & ".join(printable(word, lines=False).translate(_LATEX) for word in row) + r" \\" for row in (names, *rows)
+    ]
     align = "".join("r" if number else "l" for number in numeric)
     lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"

@@ -80,8 +80,8 @@ def write_page(path: Path, title: str, paragraphs: Sequence[str], blocks: Sequen
     from markupsafe import Markup
 
     charts = [
-        # "</" inside a JSON text would end the script element.
-        (number, Markup(json.dumps(block.chart).replace("</", "<\\/")))
+        # "</script" inside a JSON text would end the script element, "<!--<script" would keep it from ending.
+        (number, Markup(json.dumps(block.chart).replace("<", "\\u003c")))
         for number, block in enumerate(blocks, start=1)
         if block.chart
     ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ftt.metrics import FEW_ROWS
 from ftt.params import Json
+from ftt.plain_text import markdown_cell, printable
 from ftt.report.formats import as_markdown
 
 if TYPE_CHECKING:
@@ -28,26 +29,30 @@ class TextTable:
     left: int = 1
 
     def to_rich(self) -> Group:
-        """For the terminal. Texts are shown as they are: square brackets in them are not markup."""
+        """For the terminal. Texts are shown as they are: nothing in them is markup or a command."""
         from rich.console import Group
         from rich.table import Table
         from rich.text import Text
 
+        def text(content: str, style: str = "") -> Text:
+            return Text(printable(content, lines=False), style)
+
         table = Table(header_style="bold")
         for number, column in enumerate(self.columns):
-            table.add_column(Text(column), justify="left" if number < self.left else "right")
+            table.add_column(text(column), justify="left" if number < self.left else "right")
         for row in self.rows:
             if row:
-                table.add_row(*(Text(cell) for cell in row))
+                table.add_row(*map(text, row))
             else:
                 table.add_section()
         # A title of the table itself would be broken to its width.
-        return Group(Text(self.title, "italic"), table) if self.title else Group(table)
+        return Group(text(self.title, "italic"), table) if self.title else Group(table)
 
     def to_markdown(self) -> str:
         """A pipe table under its title in bold."""
         numeric = [number >= self.left for number in range(len(self.columns))]
-        return f"**{self.title}**\n\n" + as_markdown(self.columns, [row for row in self.rows if row], numeric)
+        rows = [row for row in self.rows if row]
+        return f"**{markdown_cell(self.title)}**\n\n" + as_markdown(self.columns, rows, numeric)
 
     def to_json(self) -> dict[str, Json]:
         return {"title": self.title, "columns": list(self.columns), "rows": [list(row) for row in self.rows]}

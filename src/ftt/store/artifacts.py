@@ -14,6 +14,7 @@ from filelock import FileLock
 from ftt import checked
 from ftt.caching import Artifact
 from ftt.params import Json, canonical
+from ftt.progress import say
 
 
 class ArtifactStore:
@@ -55,7 +56,14 @@ class ArtifactStore:
     def log(self) -> list[dict[str, Any]]:
         """What was made below this folder, by any process, in the order of finishing."""
         path = self.root / "made.log"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.is_file() else []
+        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+        records = []
+        for line in lines:
+            try:
+                records.append(json.loads(line))
+            except ValueError:
+                say(f"{path}: a line cannot be read and is skipped")
+        return records
 
     def _log(self, record: dict[str, Json]) -> None:
         # One write to a file opened for appending: lines of several processes do not mix.

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ftt.atomic import replacing
+from ftt.checked import DamagedError
 from ftt.params import Json, digest
 
 CHECKSUM = "sha256"
-
-
-class DamagedError(ValueError):
-    """A file of ours that does not hold what was written."""
 
 
 def write_json(path: Path, content: Json) -> None:
@@ -34,7 +31,7 @@ def read_checked(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
         stored = content.pop(CHECKSUM)
         computed = digest(content)
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError, OSError) as error:
         raise DamagedError(f"{type(error).__name__}: {error}") from None
     if computed != stored:
         raise DamagedError("its checksum is wrong")

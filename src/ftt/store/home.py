@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from ftt.atomic import sweep
 from ftt.data.roots import Roots
 from ftt.store.artifacts import ArtifactStore
 from ftt.store.runs import RunStore
+
+_TIDIED: set[Path] = set()
 
 
 @dataclass(frozen=True)
@@ -37,11 +40,19 @@ class Home:
 
     @cached_property
     def artifacts(self) -> ArtifactStore:
+        self._tidy()
         return ArtifactStore(self.root / "artifacts")
 
     @cached_property
     def runs(self) -> RunStore:
+        self._tidy()
         return RunStore(self.root / "runs")
+
+    def _tidy(self) -> None:
+        """Remove what killed processes left unfinished: once per process."""
+        for place in {self.root.absolute(), self.roots.cache.absolute()} - _TIDIED:
+            _TIDIED.add(place)
+            sweep(place)
 
     def checkpoint_folder(self, key: str) -> Path:
         """Where the training of this key leaves its checkpoints."""

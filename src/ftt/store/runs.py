@@ -11,12 +11,13 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from ftt.atomic import replacing
+from ftt.checked import DamagedError
 from ftt.errors import FttError
 from ftt.params import Json
 from ftt.progress import say
 from ftt.result import Result
 from ftt.spec import FORMAT, Run
-from ftt.store.checked_json import DamagedError, read_checked, write_checked, write_json
+from ftt.store.checked_json import read_checked, write_checked, write_json
 
 
 class RunStore:
@@ -60,7 +61,7 @@ class RunStore:
 
     def _record(self, run: Run) -> None:
         content: dict[str, Json] = {"key": run.key, "recipe": run.spec.recipe.name, "spec": run.spec.describe()}
-        write_json(self.folder(run) / "spec.json", content)
+        write_checked(self.folder(run) / "spec.json", content)
 
     def write_log(self, run: Run, log: list[dict[str, Any]]) -> None:
         """The training log so far as JSON lines, for whoever watches."""
@@ -87,15 +88,24 @@ class RunStore:
     def states(self) -> list[dict[str, Any]]:
         """Every run by state: done, running, failed or stopped (started, not finished, not in progress)."""
         rows = []
-        for path in sorted(self.root.glob("*/spec.json")):
+        for folder in sorted(self.root.glob("*/")):
             try:
-                text = json.loads(path.read_text(encoding="utf-8"))
+                text = _described(folder)
                 described = {"dataset": text["spec"]["data"]["name"], "recipe": text["recipe"], "spec": text["spec"]}
-            except (ValueError, KeyError, TypeError, OSError) as error:
-                say(f"a run cannot be read and is skipped: {path} ({error})")
-                continue
-            rows.append({"run_id": path.parent.name, "state": _state(path.parent), **described})
+                rows.append({"run_id": folder.name, "state": _state(folder), **described})
+            except (DamagedError, KeyError, TypeError, OSError) as error:
+                say(f"a run cannot be read and is skipped: {folder} ({error})")
         return rows
+
+
+def _described(folder: Path) -> dict[str, Any]:
+    """What was run: from ``spec.json``, or from the result, which says the same."""
+    try:
+        return read_checked(folder / "spec.json")
+    except DamagedError:
+        if not (folder / "result.json").is_file():
+            raise
+        return read_checked(folder / "result.json")
 
 
 def _state(folder: Path) -> str:

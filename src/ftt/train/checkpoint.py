@@ -1,4 +1,4 @@
-"""Where training stands, as one safetensors file: all tensors, and the position as JSON in its header.
+"""Where training stands, as one checked file: all tensors, and the position in its notes.
 
 One file is one atomic replacement, so what is read is always a whole checkpoint; the one before is kept in case a
 disk lost the last. The order of the data and every random number are functions of the position (`ftt.train.rng`), so
@@ -8,18 +8,15 @@ no generator state needs keeping.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from ftt.atomic import replacing
+from ftt import checked
 from ftt.progress import say
 
 
@@ -52,23 +49,24 @@ class CheckpointFile:
 
     def save(self, snapshot: Snapshot) -> None:
         """The new one becomes the last, the last the one before."""
-        tensors = {name: value.detach().contiguous() for name, value in snapshot.tensors.items()}
-        with replacing(self.last) as scratch:
-            save_file(tensors, scratch, metadata={"position": json.dumps(vars(snapshot.position))})
-            if self.last.exists():
-                self.last.replace(self.previous)
+        arrays = {name: value.detach().cpu().numpy() for name, value in snapshot.tensors.items()}
+        if self.last.exists():
+            self.last.replace(self.previous)
+        checked.write(self.last, arrays, vars(snapshot.position))
 
     def load(self) -> Snapshot | None:
-        """The newest snapshot that can be read whole, or None."""
+        """The newest snapshot that is as it was written, or None; damage is reported."""
         for path in (self.last, self.previous):
             if not path.is_file():
                 continue
             try:
-                with safe_open(path, framework="pt") as stored:
-                    position = Position(**json.loads(stored.metadata()["position"]))
-                    return Snapshot({name: stored.get_tensor(name) for name in stored.keys()}, position)  # noqa: SIM118
-            except (SafetensorError, json.JSONDecodeError, KeyError, TypeError) as error:
-                say(f"checkpoint {path.name} cannot be read ({error}); trying the one before")
+                arrays, position = checked.load(path)
+                return Snapshot({name: torch.from_numpy(value) for name, value in arrays.items()}, Position(**position))
+            except (checked.DamagedError, TypeError) as error:
+                other = (
+                    "the one before is used" if path == self.last and self.previous.is_file() else "training restarts"
+                )
+                say(f"checkpoint {path} is damaged ({error}): {other}")
         return None
 
     def discard(self) -> None:

@@ -1,46 +1,58 @@
-"""A fitted model on disk: weights as safetensors, everything else as JSON, and a card for people."""
+"""A fitted model on disk: weights as safetensors, everything else as JSON, and a card for people.
+
+Weights and config are checked together: the notes of the weights (`ftt.checked`) hold the checksum of the config. The
+folder is written beside its place and then takes it, so an old model is there whole until the new one is.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file, save_file
 
-from ftt.atomic import replacing
+from ftt import checked
+from ftt.atomic import replacing_folder, sweep
 from ftt.backbones import Backbone, create
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError
 from ftt.freeze.base import Projection
 from ftt.params import Json
+from ftt.plain_text import markdown_cell
 from ftt.recipe import Recipe
 from ftt.train.model import Block, Branch, FreezeThenTrain, Trained, Untrained
 from ftt.train.network import TwoBranch
 from ftt.version import __version__
 
-LAYOUT = 2
+LAYOUT = 3
+WEIGHTS, CONFIG, CARD = "weights.safetensors", "config.json", "README.md"
 
 
 def save(model: FreezeThenTrain, folder: Path, *, notes: dict[str, Any] | None = None) -> Path:
-    """Write ``weights.safetensors``, ``config.json`` and ``README.md`` (the model card) into a folder.
+    """Write ``weights.safetensors``, ``config.json`` and ``README.md`` (the model card) as a folder.
+
+    A saved model that is there already is replaced as a whole; a folder that holds other files is refused.
 
     Parameters
     ----------
     notes : dict, optional
         What the card should say besides: data set, results, licence.
     """
-    tensors: dict[str, torch.Tensor] = {}
+    _require_free(folder)
+    arrays: checked.Arrays = {}
     branches = list({id(block.branch): block.branch for block in model.blocks}.values())
     for number, block in enumerate(model.blocks):
         if block.projection is not None:
-            tensors[f"blocks.{number}.weight"] = torch.from_numpy(np.ascontiguousarray(block.projection.weight))
-            tensors[f"blocks.{number}.bias"] = torch.from_numpy(np.ascontiguousarray(block.projection.bias))
+            arrays |= {
+                f"blocks.{number}.weight": block.projection.weight,
+                f"blocks.{number}.bias": block.projection.bias,
+            }
     for number, branch in enumerate(branches):
         weights = branch.network if isinstance(branch, Trained) else branch.backbone
-        tensors |= {f"branches.{number}.{k}": v.detach().cpu().contiguous() for k, v in weights.state_dict().items()}
+        arrays |= {f"branches.{number}.{k}": v.detach().cpu().numpy() for k, v in weights.state_dict().items()}
     config = {
         "layout": LAYOUT,
         "version": __version__,
@@ -57,15 +69,24 @@ def save(model: FreezeThenTrain, folder: Path, *, notes: dict[str, Any] | None =
         "branches": [_described(branch) for branch in branches],
         "notes": notes or {},
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / "weights.safetensors") as scratch:
-        save_file(tensors, scratch)
-    with replacing(folder / "README.md") as scratch:
-        scratch.write_text(card(model, notes or {}))
-    # Last, since its presence says that the rest is there.
-    with replacing(folder / "config.json") as scratch:
-        scratch.write_text(json.dumps(config, indent=2, sort_keys=True))
+    text = json.dumps(config, indent=2, sort_keys=True).encode()
+    sweep(folder.parent, deep=False)
+    with replacing_folder(folder) as scratch:
+        checked.write(scratch / WEIGHTS, arrays, {"config": hashlib.sha256(text).hexdigest()})
+        (scratch / CONFIG).write_bytes(text)
+        (scratch / CARD).write_text(card(model, notes or {}), encoding="utf-8")
     return folder
+
+
+def _require_free(folder: Path) -> None:
+    """Refuse a folder whose other files a replacement would take away."""
+    others = {path.name for path in folder.iterdir()} - {WEIGHTS, CONFIG, CARD} if folder.is_dir() else set()
+    if others or (folder.exists() and folder.samefile(Path.cwd())):
+        raise FttError(
+            "a model is saved as a folder of its own",
+            given=f"{folder}, which holds {min(others)}" if others else f"{folder}, the current folder",
+            allowed="a new or empty folder, or that of a saved model",
+        )
 
 
 def load(folder: Path, inputs: Inputs) -> FreezeThenTrain:
@@ -76,13 +97,8 @@ def load(folder: Path, inputs: Inputs) -> FreezeThenTrain:
     inputs : Inputs
         Inputs of the kind it was fitted on (the width of an identity backbone is theirs).
     """
-    path = folder / "config.json"
-    if not path.is_file():
-        raise FttError("there is no saved model here", given=folder, allowed="a folder written by save()")
-    config = json.loads(path.read_text())
-    if config["layout"] != LAYOUT:
-        raise FttError("the model was saved in another layout", given=config["layout"], allowed=LAYOUT)
-    tensors = load_file(folder / "weights.safetensors")
+    config, arrays = _verified(folder)
+    tensors = {name: torch.from_numpy(np.array(value)) for name, value in arrays.items()}
     branches = [
         _rebuilt(described, create(config["backbone"], inputs), _below(tensors, f"branches.{number}."))
         for number, described in enumerate(config["branches"])
@@ -95,6 +111,27 @@ def load(folder: Path, inputs: Inputs) -> FreezeThenTrain:
             projection = Projection(weight, bias, described["explained"])
         blocks.append(Block(branches[described["branch"]], projection, described["scale"]))
     return FreezeThenTrain(Recipe.from_description(config["recipe"]), config["backbone"], blocks)
+
+
+def _verified(folder: Path) -> tuple[dict[str, Any], checked.Arrays]:
+    """Config and weights, if both are as they were written."""
+    if not (folder / CONFIG).is_file():
+        raise FttError("there is no saved model here", given=folder, allowed="a folder written by save()")
+    text = (folder / CONFIG).read_bytes()
+    try:
+        arrays, notes = checked.load(folder / WEIGHTS)
+        if notes.get("config") != hashlib.sha256(text).hexdigest():
+            raise checked.DamagedError(f"{CONFIG} does not belong to these weights")
+    except checked.DamagedError as error:
+        raise FttError(
+            "the saved model is damaged, was modified or comes from another version",
+            given=f"{folder / WEIGHTS}: {error}",
+            hint="save the model again",
+        ) from None
+    config: dict[str, Any] = json.loads(text)
+    if config["layout"] != LAYOUT:
+        raise FttError("the model was saved in another layout", given=config["layout"], allowed=LAYOUT)
+    return config, arrays
 
 
 def _described(branch: Branch) -> dict[str, Json]:
@@ -126,7 +163,7 @@ def card(model: FreezeThenTrain, notes: dict[str, Any]) -> str:
         "made with": f"freeze-then-train {__version__}",
         **{str(key): value for key, value in notes.items()},
     }
-    table = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
+    table = "\n".join(f"| {markdown_cell(key)} | {markdown_cell(str(value))} |" for key, value in rows.items())
     return f"""# Features by Freeze then Train
 
 | | |

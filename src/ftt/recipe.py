@@ -43,6 +43,12 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.join not in JOINS:
             raise unknown("join", self.join, JOINS)
+        if not isinstance(self.sources, tuple) or not all(isinstance(source, Configurable) for source in self.sources):
+            raise FttError(
+                "sources of a recipe must be a tuple of sources",
+                given=repr(self.sources)[:80],
+                allowed="for example Recipe(sources=(Initial(), TrainedAlone()))",
+            )
         if self.sources and (self.freeze or self.method):
             raise FttError(
                 "a recipe has either sources, or a freezer and a method",

@@ -75,13 +75,13 @@ class Registry(Generic[T]):
             raise unknown(self.kind, name, self._entries, hint=f"ftt ls {self.group}")
         try:
             return cast(T, self._entries[family].load())
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # a module of another package may raise anything
             target = self._entries[family].target
             raise FttError(
                 f"the {self.kind} {family!r} cannot be imported",
                 given=target,
                 allowed="module:attribute",
-                hint=str(error),
+                hint=f"{type(error).__name__}: {error}",
             ) from error
 
     def _scan(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -57,6 +58,9 @@ RESUME = "the same command resumes where it stopped"
 
 def main() -> None:
     """Entry point: a problem the user can solve ends with exit code 2 and without a traceback."""
+    if sys.stdout is None:
+        # Standard output was closed: whoever did so wants no output.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
     try:
         # What a command returns is nothing; an exit code comes back where a command asked for one.
         code = app(standalone_mode=False)

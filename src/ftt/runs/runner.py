@@ -38,6 +38,7 @@ def run_spec(spec: Spec, home: Home, machine: Machine | None = None) -> Result:
     if (found := home.runs.find(run)) is not None:
         return found
     machine = machine or Machine()
+    machine.check(spec.train.precision if spec.recipe.trains else "32-true")
     # Loaded before the run is recorded: data that cannot be used leaves no trace of a run.
     data = spec.data.load(home.roots)
     if _lacks_weights(spec, home):
@@ -58,7 +59,11 @@ def run_spec(spec: Spec, home: Home, machine: Machine | None = None) -> Result:
         # Whoever held the lock before may have finished it.
         if (found := home.runs.find(run)) is not None:
             return found
-        result = _compute(run, data, home, services)
+        try:
+            result = _compute(run, data, home, services)
+        except FttError:
+            home.runs.forget(run)
+            raise
         home.runs.finish(run, result)
     return result
 

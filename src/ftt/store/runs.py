@@ -50,6 +50,11 @@ class RunStore:
         write_checked(self.folder(run) / "result.json", result.to_json())
         (self.folder(run) / "failed.json").unlink(missing_ok=True)
 
+    def forget(self, run: Run) -> None:
+        """Of a run that was refused nothing can be resumed, so it is not listed as stopped."""
+        for name in ("spec.json", "train.jsonl"):
+            (self.folder(run) / name).unlink(missing_ok=True)
+
     def fail(self, run: Run, error: str, traceback: str = "", attempts: int = 1) -> Path:
         """Keep why a run failed until it is started again; returns the file that says so."""
         self._record(run)

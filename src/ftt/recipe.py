@@ -43,7 +43,8 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.join not in JOINS:
             raise unknown("join", self.join, JOINS)
-        if not isinstance(self.sources, tuple) or not all(isinstance(source, Configurable) for source in self.sources):
+        sources: Any = self.sources
+        if not isinstance(sources, tuple) or not all(isinstance(source, Configurable) for source in sources):
             raise FttError(
                 "sources of a recipe must be a tuple of sources",
                 given=repr(self.sources)[:80],

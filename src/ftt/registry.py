@@ -100,7 +100,7 @@ class PartRegistry(Registry[type[C]]):
 
     def build(self, description: Options) -> C:
         """The configured object of a description such as ``{"name": "pca", "p": 0.25}``."""
-        if not isinstance(description, Mapping) or not isinstance(description.get("name"), str):
+        if not isinstance(cast(Any, description), Mapping) or not isinstance(description.get("name"), str):
             raise FttError(
                 f"a {self.kind} is described by its name and parameters",
                 given=repr(description)[:80],

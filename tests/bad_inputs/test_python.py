@@ -198,8 +198,8 @@ def test_numpy_numbers_and_paths_mean_the_same_as_plain_ones(tmp_path: Path) -> 
     )
     assert other.from_store
     assert other == plain
-    assert ftt.Resources(workers=np.int64(2)).divide(4, cores=4) == (2, 2)
-    probe = ftt.DFRProbe(repeats=np.int64(2), tol=np.float32(1e-3), random_state=np.int64(0)).fit(X, Y, attribute=A)
+    assert any_.Resources(workers=np.int64(2)).divide(4, cores=4) == (2, 2)
+    probe = any_.DFRProbe(repeats=np.int64(2), tol=np.float32(1e-3), random_state=np.int64(0)).fit(X, Y, attribute=A)
     np.testing.assert_array_equal(probe.fit(X, Y, attribute=list(A)).coef_, probe.coef_)
     np.savez(
         tmp_path / "own.npz", features=X, y=Y, attribute=A, split=np.repeat(["train", "val", "test"], [40, 20, 20])
@@ -226,7 +226,7 @@ def broken_plugin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         return points if given.get("group") == "ftt.methods" else real(**given)
 
     monkeypatch.setattr(importlib.metadata, "entry_points", found)
-    fresh = registry.PartRegistry("method", "methods", {})
+    fresh: registry.PartRegistry[Any] = registry.PartRegistry("method", "methods", {})
     fresh._entries = dict(registry.METHODS._entries)
     monkeypatch.setattr(registry, "METHODS", fresh)
 

@@ -41,7 +41,7 @@ class TinyConv(Backbone):
             raise FttError(
                 "tinyconv expects a seed",
                 given=member[:60],
-                allowed="tinyconv or tinyconv:<number of at most 18 digits>",
+                allowed="tinyconv or tinyconv:<18 digits>",
             )
         return cls(int(member or 0))
 

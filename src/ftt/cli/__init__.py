@@ -36,8 +36,12 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    offline: bool = typer.Option(False, "--offline", help="Use no network [env: FTT_OFFLINE=1]."),
 ) -> None:
-    return None
+    if offline:
+        from ftt.network import go_offline
+
+        go_offline()
 
 
 app.command()(demo.demo)
@@ -60,7 +64,7 @@ def main() -> None:
     """Entry point: a problem the user can solve ends with exit code 2 and without a traceback."""
     if sys.stdout is None:
         # Standard output was closed: whoever did so wants no output.
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (open until the end)
     try:
         # What a command returns is nothing; an exit code comes back where a command asked for one.
         code = app(standalone_mode=False)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ftt.errors import FttError, unknown
 from ftt.params import Json
+from ftt.result import ONE_CLASS
 from ftt.store.runs import RunStore
 
 FIGURES = ("worst_group_accuracy", "average_accuracy")
@@ -74,6 +75,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Json]:
         "explained_variance": result["explained_variance"],
         "C": probe["C"],
         "converged": probe["converged"],
+        "one_class": any(warning.startswith(ONE_CLASS) for warning in probe["warnings"]),
         **{f"seconds.{stage}": value for stage, value in result["seconds"].items()},
         "seconds": round(sum(result["seconds"].values()), 3),
         "version": result["version"],
@@ -110,7 +112,8 @@ def query(
         timer.start()
         found = connection.sql(f"select * from runs{condition}").to_arrow_table()
         if not group_by:
-            return found.select(list(columns) or [*NAMES, *differing(found), *FIGURES])
+            flagged = ["one_class"] if True in found.column("one_class").to_pylist() else []
+            return found.select(list(columns) or [*NAMES, *differing(found), *FIGURES, *flagged])
         connection.register("found", found)
         _refuse_pooling(connection, found, group_by)
         keys = ", ".join(map(quoted, group_by))

@@ -152,3 +152,23 @@ def test_bad_command_is_refused_in_words(command: str, shell: Shell, store: Path
         assert words in text
     assert len(text) < 6000
     assert content_of(store) == before
+
+
+ENDLESS = {
+    "rows without end": "(select count(*) from range(1000000000) a, range(1000000000) b) > 0",
+    "recursion without end": "(with recursive t(x) as (select 1 union all select x+1 from t) select max(x) from t)>0",
+    "memory without end": "(select len(list(x)) from range(100000000000) r(x)) > 0",
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_condition_that_never_ends_is_stopped(case: str, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ftt.store.query.PATIENCE", 1.0)
+    text = shell.refused("results", "--where", ENDLESS[case])
+    assert "took longer than 1 s" in text or "Out of Memory" in text
+
+
+def test_run_with_more_dims_than_features_is_refused_and_not_listed_as_stopped(shell: Shell, tmp_path: Path) -> None:
+    call = ("run", "digits", "--recipe", "init", "--backbone", "identity", "--home", tmp_path / "home")
+    assert "fewer features than dims" in shell.refused(*call, "--dims", 10**12)
+    assert shell.json("status", "--home", tmp_path / "home")["runs"] == []

@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # Tests run in two processes with one thread each: many small jobs, no fight over cores.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-fast faults lint bench bench-quick clean
+.PHONY: demo test test-fast faults lint bench bench-quick fuzz audit clean
 
 demo: $(READY)
 	$(BIN)/ftt demo
@@ -32,6 +32,19 @@ bench: $(READY)
 
 bench-quick: $(READY)
 	$(ONE_THREAD) $(BIN)/python -m benchmarks.harness --quick
+
+# Files with bytes changed, guided by coverage; ends with 1 where a reader raises anything but an error in words.
+MINUTES ?= 10
+fuzz: $(READY)
+	@$(BIN)/python -c "import atheris" 2>/dev/null || $(BIN)/python -m pip install --quiet -c constraints.txt -e '.[fuzz]'
+	$(ONE_THREAD) nice -n 19 $(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+# Known weaknesses of the pinned versions; needs the network, and says so where there is none.
+audit: $(READY)
+	@$(BIN)/python -c "import pip_audit" 2>/dev/null || $(BIN)/python -m pip install --quiet pip-audit || true
+	@if ! $(BIN)/python -c "import pip_audit" 2>/dev/null; then echo "audit skipped: pip-audit cannot be installed here"; \
+	then echo "audit skipped: the list of known weaknesses cannot be reached"; \
+	else $(BIN)/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip; fi
 
 $(READY): pyproject.toml constraints.txt
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -257,8 +257,8 @@ MISSPELT: Any = {"buget": "cpu"}
         (lambda _: ftt.sweep(WRONG), ("source must be a path",)),
         (lambda data: ftt.Spec(data=data, backbone="identity", recipe=ftt.Recipe()), ("invalid data of a Spec",)),
         (lambda _: ftt.Recipe(join="sometimes"), ("joint, late",)),
-        (lambda _: ftt.Resources(workers=0), ("workers >= 1",)),
-        (lambda _: ftt.Resources(workers=WRONG), ("workers >= 1",)),
+        (lambda _: ftt.Resources(workers=0), ("1 <= workers",)),
+        (lambda _: ftt.Resources(workers=WRONG), ("1 <= workers",)),
     ],
 )
 def test_what_cannot_be_is_refused_with_what_can(call: Any, words: tuple[str, ...], data: GroupedData) -> None:

@@ -71,7 +71,10 @@ def run(
     """
     from ftt.runs.compose import compose
     from ftt.runs.runner import run_spec
+    from ftt.train.machine import Machine
 
+    if machine is not None and not isinstance(machine, Machine):
+        raise FttError("machine must be a Machine", given=repr(machine)[:80], allowed="ftt.train.machine.Machine()")
     if isinstance(data, Spec) and options:
         raise FttError("a Spec is complete", given=", ".join(options), allowed="ftt.run(spec)")
     spec = data if isinstance(data, Spec) else compose({"dataset": data, "recipe": recipe, **options})
@@ -205,7 +208,8 @@ def reproduce(
     from ftt.paper.experiment import Request
     from ftt.paper.publish import Reproduction, publish
 
-    experiment = registry.EXPERIMENTS.get(name)
+    experiment, resources = registry.EXPERIMENTS.get(name), _checked(resources)
+    target = None if out is None else _path("out", out)
     known = {field.name for field in fields(Request)}
     for option in request:
         if option not in known:
@@ -213,7 +217,7 @@ def reproduce(
     wanted, folder = experiment.checked(Request(**request)), as_home(home)
     table, failures = _measure(name, experiment.cells(wanted), folder, on, resources)
     made = Reproduction(experiment, wanted, table, experiment.findings(table, wanted, folder.roots), failures)
-    return replace(made, files=publish(made, Path(out))) if out else made
+    return replace(made, files=publish(made, target)) if target else made
 
 
 def _measure(
@@ -297,7 +301,7 @@ def sweep(
     from ftt.runs.sweep_file import parse, read
 
     wanted = parse(source) if isinstance(source, Mapping) else read(_path("source", source))
-    folder = as_home(home)
+    folder, resources = as_home(home), _checked(resources)
     different = {run.key: run for run in identify(wanted.specs, folder.roots)}.values()
     done = sum(folder.runs.find(run) is not None for run in different)
     say(f"{wanted.name}: {len(different)} runs, {done} of them already in the store")
@@ -316,7 +320,7 @@ def results(where: str | None = None, *, group_by: Names = (), columns: Names = 
     """
     from ftt.store.query import collect, query
 
-    groups, shown = ([names] if isinstance(names, str) else names for names in (group_by, columns))
+    groups, shown = _names("group_by", group_by), _names("columns", columns)
     runs = collect(as_home(home).runs)
     return query(runs, where=where, group_by=groups, columns=shown or (() if groups else runs.column_names)).to_pandas()
 
@@ -350,6 +354,20 @@ def _as_cache(cache: Cache | Path | str | None) -> Cache:
     if cache is None:
         return NoCache()
     return cache if hasattr(cache, "keep") else ArtifactStore(_path("cache", cache))
+
+
+def _checked(resources: Any) -> Resources:
+    if not isinstance(resources, Resources):
+        raise FttError("resources must be Resources", given=repr(resources)[:80], allowed="ftt.Resources(workers=2)")
+    return resources
+
+
+def _names(name: str, given: Any) -> Sequence[str]:
+    if isinstance(given, str):
+        return [given]
+    if not isinstance(given, Sequence):
+        raise FttError(f"{name} must be one or more columns", given=repr(given)[:80], allowed=f'{name}=["recipe", "p"]')
+    return given
 
 
 def _path(name: str, value: Any) -> Path:

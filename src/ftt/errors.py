@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class FttError(ValueError):
@@ -73,6 +74,27 @@ def unknown(kind: str, name: object, known: Iterable[str], *, hint: str | None =
         allowed=", ".join(known) or "nothing yet",
         hint=steps or None,
     )
+
+
+@contextmanager
+def described(what: str, allowed: str) -> Iterator[None]:
+    """Around code that takes a description apart: parts that are missing or of another type are an `FttError`.
+
+    Examples
+    --------
+    >>> with described("a recipe", "what Recipe.describe() returns"):
+    ...     {}["join"]
+    Traceback (most recent call last):
+    ftt.errors.FttError: this does not describe a recipe
+      given:   'join' is missing
+      allowed: what Recipe.describe() returns
+    """
+    try:
+        yield
+    except KeyError as error:
+        raise FttError(f"this does not describe {what}", given=f"{error} is missing", allowed=allowed) from None
+    except (TypeError, AttributeError) as error:
+        raise FttError(f"this does not describe {what}", given=str(error)[:120], allowed=allowed) from None
 
 
 def as_ftt_error(error: BaseException) -> FttError:

@@ -90,6 +90,10 @@ class Configurable:
     @classmethod
     def from_options(cls, options: Options) -> Self:
         """Build from a mapping, refusing names that are not parameters."""
+        if not isinstance(options, Mapping):
+            raise FttError(
+                f"parameters of {cls.name!r} must be a table", given=repr(options)[:80], allowed="{parameter: value}"
+            )
         options = {name: value for name, value in options.items() if name != "name"}
         known = {spec.name for spec in cls.params()}
         for option in options:

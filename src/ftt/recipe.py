@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ftt import registry
-from ftt.errors import FttError, unknown
+from ftt.errors import FttError, described, unknown
 from ftt.params import Configurable, Json, Options
 
 if TYPE_CHECKING:
@@ -43,6 +43,13 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.join not in JOINS:
             raise unknown("join", self.join, JOINS)
+        sources: Any = self.sources
+        if not isinstance(sources, tuple) or not all(isinstance(source, Configurable) for source in sources):
+            raise FttError(
+                "sources of a recipe must be a tuple of sources",
+                given=repr(self.sources)[:80],
+                allowed="for example Recipe(sources=(Initial(), TrainedAlone()))",
+            )
         if self.sources and (self.freeze or self.method):
             raise FttError(
                 "a recipe has either sources, or a freezer and a method",
@@ -122,10 +129,11 @@ class Recipe:
     @classmethod
     def from_description(cls, text: Options) -> Recipe:
         """Rebuild a recipe from its JSON form."""
-        freezer = registry.FREEZERS.build(text["freeze"]) if text["freeze"] else None
-        method = registry.METHODS.build(text["method"]) if text["method"] else None
-        sources = tuple(registry.SOURCES.build(source) for source in text.get("sources", ()))
-        return cls(freezer, method, text["join"], sources)
+        with described("a recipe", "what Recipe.describe() returns"):
+            freezer = registry.FREEZERS.build(text["freeze"]) if text["freeze"] else None
+            method = registry.METHODS.build(text["method"]) if text["method"] else None
+            sources = tuple(registry.SOURCES.build(source) for source in text.get("sources", ()))
+            return cls(freezer, method, text["join"], sources)
 
 
 @dataclass(frozen=True)

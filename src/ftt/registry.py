@@ -75,13 +75,13 @@ class Registry(Generic[T]):
             raise unknown(self.kind, name, self._entries, hint=f"ftt ls {self.group}")
         try:
             return cast(T, self._entries[family].load())
-        except (ImportError, AttributeError) as error:
+        except Exception as error:  # a module of another package may raise anything
             target = self._entries[family].target
             raise FttError(
                 f"the {self.kind} {family!r} cannot be imported",
                 given=target,
                 allowed="module:attribute",
-                hint=str(error),
+                hint=f"{type(error).__name__}: {error}",
             ) from error
 
     def _scan(self) -> None:
@@ -100,7 +100,7 @@ class PartRegistry(Registry[type[C]]):
 
     def build(self, description: Options) -> C:
         """The configured object of a description such as ``{"name": "pca", "p": 0.25}``."""
-        if not isinstance(description.get("name"), str):
+        if not isinstance(cast(Any, description), Mapping) or not isinstance(description.get("name"), str):
             raise FttError(
                 f"a {self.kind} is described by its name and parameters",
                 given=repr(description)[:80],

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+ONE_CLASS = "predicts one class only on test"
+"""The beginning of the warning about a classifier that has collapsed."""
+
+
 @dataclass(frozen=True)
 class ProbeResult:
     """One probing: its seed, the C it chose, how each C did on held-out halves, its report and predictions on test.
@@ -135,6 +139,11 @@ class Result:
         return self.report.overall.value
 
     @property
+    def collapsed(self) -> bool:
+        """Whether a probe gives every test row the same class, so that its accuracies are those of a constant."""
+        return any(warning.startswith(ONE_CLASS) for warning in self.warnings)
+
+    @property
     def C(self) -> float:  # noqa: N802
         """The C that most probe seeds chose."""
         return Counter(probe.C for probe in self.probes).most_common(1)[0][0]
@@ -209,7 +218,7 @@ class Result:
         return pandas.DataFrame(rows)
 
     def __str__(self) -> str:
-        return f"{self.title()}\n{self.report}"
+        return "\n".join([self.title(), str(self.report), *(f"note: {warning}" for warning in self.warnings)])
 
     def _repr_html_(self) -> str:
         return f"<p>{html.escape(self.title())}</p>{self.report._repr_html_()}"

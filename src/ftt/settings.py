@@ -15,7 +15,7 @@ from ftt.data.inputs import Kind
 from ftt.errors import unknown
 from ftt.params import Configurable, Options
 from ftt.recipe import Recipe
-from ftt.spec import Probing, Spec, Training
+from ftt.spec import Probing, Spec, Training, checked_seed
 
 BUDGETS = ("cpu", "paper", "smoke")
 BACKBONES: Mapping[Kind, str] = {"images": "lite0", "features": "identity", "texts": "hf:minilm"}
@@ -80,7 +80,7 @@ class Setting:
 
     def spec(self, recipe: Recipe, *, seed: int = 0, changes: Changes = UNCHANGED) -> Spec:
         """The run of a recipe; what the caller changes goes before what the table says."""
-        special = self._method(recipe)
+        special, seed = self._method(recipe), checked_seed(seed)
         source = registry.DATASETS.get(self.data["name"])
         # One seed for the noise and for the training, unless the data's own is given.
         seeded = {"seed": seed} if any(part.name == "seed" for part in source.params()) else {}

@@ -13,7 +13,7 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ftt import registry
-from ftt.errors import FttError
+from ftt.errors import FttError, described
 from ftt.params import LARGEST, Configurable, Json, Options, digest, param
 from ftt.recipe import Recipe, as_recipe
 
@@ -139,6 +139,8 @@ class Spec:
                     given=repr(getattr(self, name))[:80],
                     allowed="a data set, such as ftt.load('digits').source" if name == "data" else f"a {kind.__name__}",
                 )
+        if not isinstance(self.backbone, str):
+            raise FttError("backbone must be a name", given=repr(self.backbone)[:80], allowed='backbone = "lite0"')
         object.__setattr__(self, "seed", checked_seed(self.seed))
         object.__setattr__(self, "recipe", as_recipe(self.recipe))
 
@@ -156,14 +158,15 @@ class Spec:
     @classmethod
     def from_description(cls, text: Options) -> Spec:
         """Rebuild a Spec from its JSON form, validating every part."""
-        return cls(
-            data=registry.DATASETS.build(text["data"]),
-            backbone=text["backbone"],
-            recipe=Recipe.from_description(text["recipe"]),
-            train=Training.from_options(text["train"]),
-            probe=Probing.from_options(text["probe"]),
-            seed=text["seed"],
-        )
+        with described("a run", "what Spec.describe() returns"):
+            return cls(
+                data=registry.DATASETS.build(text["data"]),
+                backbone=text["backbone"],
+                recipe=Recipe.from_description(text["recipe"]),
+                train=Training.from_options(text["train"]),
+                probe=Probing.from_options(text["probe"]),
+                seed=text["seed"],
+            )
 
     def identify(self, roots: Roots) -> Run:
         """The run of this Spec on the data and weights that are here now."""

@@ -108,7 +108,7 @@ def test_parameters_of_freezer_and_method_hold_for_every_p() -> None:
         ({"base": {**BASE, "protocol": "mine"}}, "there is no protocol called"),
         ({"base": {"recipe": "ftt"}}, "a run needs a data set"),
         ({"base": {**BASE, "recipe": 3}}, "a recipe must be a name"),
-        ({"base": {**BASE, "seed": "x"}}, "an integer: 0 <= seed"),
+        ({"base": {**BASE, "seed": "x"}}, "seed must be a non-negative integer"),
         ({"base": BASE, "grid": {"p": 0.5}}, "p of a grid must be a list"),
         ({"base": BASE, "grid": {"p": []}}, "p of a grid must be a list"),
         ({"base": BASE, "grid": {"p": [1.5]}}, "0 <= p <= 1"),

@@ -21,6 +21,7 @@ from ftt.backbones.weights import content_id
 from ftt.data.checksums import Checksums
 from ftt.data.inputs import Inputs, Kind
 from ftt.errors import FttError, unknown
+from ftt.network import offline, prepare_hub, reach_hub, waiting_for
 from ftt.params import Json
 from ftt.rng import torch_seeded
 
@@ -34,6 +35,7 @@ class Timm(Backbone):
 
     def __init__(self, member: str) -> None:
         super().__init__()
+        prepare_hub()
         ensure_torchvision_imports()
         import timm
 
@@ -82,13 +84,17 @@ class Timm(Backbone):
         import timm
 
         try:
-            return timm.create_model(member, pretrained=self.pretrained, num_classes=0)
+            if self.pretrained:
+                reach_hub()
+            with waiting_for(f"the weights of {member}"):
+                return timm.create_model(member, pretrained=self.pretrained, num_classes=0)
         except Exception as error:  # the hub client has no common base of its errors
             raise FttError(
                 f"the weights of {member!r} are not on this machine and could not be fetched",
                 given=str(error).splitlines()[0][:160],
                 allowed="weights in the hub cache (HF_HOME), or a network",
-                hint="fetch them once with a network, or use lite0, which works offline",
+                hint="leave out --offline, or " * offline()
+                + "fetch them once with a network, or use lite0, which works offline",
             ) from None
 
 

@@ -37,8 +37,12 @@ class TinyConv(Backbone):
 
     @classmethod
     def create(cls, member: str, inputs: Inputs) -> Self:
-        if member and not member.isdigit():
-            raise FttError("tinyconv expects a seed", given=member, allowed="tinyconv or tinyconv:<number>")
+        if member and not (member.isdecimal() and len(member) <= 18):
+            raise FttError(
+                "tinyconv expects a seed",
+                given=member[:60],
+                allowed="tinyconv or tinyconv:<18 digits>",
+            )
         return cls(int(member or 0))
 
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from pathlib import Path
 from typing import NoReturn
 
 import typer
@@ -37,8 +38,12 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    offline: bool = typer.Option(False, "--offline", help="Use no network [env: FTT_OFFLINE=1]."),
 ) -> None:
-    return None
+    if offline:
+        from ftt.network import go_offline
+
+        go_offline()
 
 
 app.command()(demo.demo)
@@ -60,6 +65,9 @@ RESUME = "the same command resumes where it stopped"
 
 def main() -> None:
     """Entry point: a problem the user can solve ends with exit code 2 and without a traceback."""
+    if sys.stdout is None:
+        # Standard output was closed: whoever did so wants no output.
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 (open until the end)
     # A process of our own may keep what it has freed; it trains faster for that.
     reuse_freed_memory()
     writes_everything(sys.stdout)

@@ -11,6 +11,7 @@ from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json, 
 
 if TYPE_CHECKING:
     from ftt.api import SweepResult
+    from ftt.launch import Outcome
     from ftt.store import Home
 
 
@@ -45,6 +46,12 @@ def sweep(
         raise typer.Exit(1)
 
 
+def _state(outcome: Outcome) -> str:
+    if outcome.error:
+        return "failed"
+    return "done, one class only" if outcome.result and outcome.result.collapsed else "done"
+
+
 def _print(done: SweepResult, kept: Home) -> None:
     from ftt.report.tables import TextTable, percent
 
@@ -54,7 +61,7 @@ def _print(done: SweepResult, kept: Home) -> None:
         words = [str(planned.given.get(name, "")) for name in varied]
         result = outcome.result
         numbers = [percent(result.worst_group_accuracy), percent(result.average_accuracy)] if result else ["–", "–"]
-        rows.append([outcome.run.id, *words, *numbers, "failed" if outcome.error else "done"])
+        rows.append([outcome.run.id, *words, *numbers, _state(outcome)])
     columns = ("run", *varied, "worst group", "average", "state")
     print_table(TextTable(f"{done.sweep.name} (%)", columns, rows, left=1 + len(varied)))
     failed = {outcome.run.id: outcome for outcome in done.outcomes if outcome.error is not None}

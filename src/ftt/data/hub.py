@@ -29,6 +29,7 @@ from ftt.data.pixels import largest
 from ftt.data.roots import Roots
 from ftt.data.texts import Texts
 from ftt.errors import FttError, unknown
+from ftt.network import offline, prepare_hub, reach_hub, waiting_for
 from ftt.params import Json, digest, param
 
 Parts = Mapping[str, Any]
@@ -198,6 +199,7 @@ def open_parts(path: str) -> Parts:
 
 
 def _library() -> Any:
+    prepare_hub()
     try:
         import datasets
     except ImportError:
@@ -232,13 +234,16 @@ def _by_name(name: str) -> Any:
     library = _library()
     try:
         # Data sets that come with code of their own are refused by this library in all versions that we accept.
-        return library.load_dataset(name)
+        reach_hub()
+        with waiting_for(f"the Hugging Face hub ({printable(name)})"):
+            return library.load_dataset(name)
     except (OSError, ValueError, RuntimeError, library.exceptions.DatasetsError) as error:
         raise FttError(
             f"there is no folder {printable(name)!r}, and no data set of that name is available",
             given=str(error).splitlines()[0][:200] if str(error) else type(error).__name__,
             allowed="a folder written by save_to_disk, or a name on the Hugging Face hub (with a network)",
-            hint="save it where there is a network: datasets.load_dataset(NAME).save_to_disk(FOLDER)",
+            hint="leave out --offline, or " * offline()
+            + "save it where there is a network: datasets.load_dataset(NAME).save_to_disk(FOLDER)",
         ) from None
 
 

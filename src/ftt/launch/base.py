@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 
 from ftt import threads
 from ftt.errors import FttError, unknown
@@ -17,6 +18,8 @@ from ftt.spec import Run, Spec, identify
 from ftt.store import Home
 
 WHERE = ("local", "ray", "store")
+MOST = 10_000
+"""Workers of a sweep, or threads of a run."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,13 @@ class Resources:
     def __post_init__(self) -> None:
         for name in ("workers", "threads"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise FttError(f"{name} must be a positive integer", given=value, allowed=f"{name} >= 1")
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= MOST:
+                raise FttError(
+                    f"{name} must be a positive integer", given=repr(value)[:80], allowed=f"1 <= {name} <= {MOST}"
+                )
+            object.__setattr__(self, name, int(value))
 
     def divide(self, runs: int, cores: int | None = None) -> tuple[int, int]:
         """(workers, threads) for a number of runs.

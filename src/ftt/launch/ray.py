@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import json
 import os
+import socket
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ from ftt import threads as pools
 from ftt.errors import FttError
 from ftt.launch.base import Ended, Resources
 from ftt.launch.worker import answered, carry_out, in_one_line, order
+from ftt.network import PATIENCE, waiting_for
 from ftt.params import digest
 from ftt.spec import Run
 from ftt.store import Home
@@ -110,10 +112,12 @@ def cluster(resources: Resources, total: int) -> Iterator[tuple[Any, int, int]]:
     cores = workers * threads
     try:
         if address:
-            ray.init(address=address, **quiet)
+            with waiting_for(f"the Ray cluster at {address}"):
+                _knock(address)
+                ray.init(address=address, **quiet)
         else:
             ray.init("local", num_cpus=cores, include_dashboard=False, object_store_memory=OBJECTS, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, OverflowError, RuntimeError, ValueError) as error:
         raise FttError(
             "the Ray cluster cannot be reached" if address else "a Ray cluster cannot be started here",
             given=address or f"{cores} cores",
@@ -124,6 +128,18 @@ def cluster(resources: Resources, total: int) -> Iterator[tuple[Any, int, int]]:
         yield ray, workers, threads
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Refuse an address at which nobody answers as gRPC does; Ray itself would try for minutes."""
+    host, _, port = address.rpartition("//")[2].partition("/")[0].rpartition(":")
+    if host and port.isdecimal():
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE) as line:
+            if os.environ.get("RAY_USE_TLS", "0") == "0":
+                # The beginning of HTTP/2; a server answers with its settings.
+                line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0")
+                if not line.recv(1):
+                    raise ConnectionError("the connection was closed")
 
 
 def remote(ray: Any, function: Any, threads: int) -> Any:

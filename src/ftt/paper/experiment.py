@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 from ftt.data import Roots
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from altair import TopLevelMixin
 
 
+MOST_SEEDS = 1000
+
+
 @dataclass(frozen=True)
 class Request:
     """How an experiment is run; `seeds` and `probe_seeds` of None are those of the settings."""
@@ -31,8 +35,15 @@ class Request:
     def __post_init__(self) -> None:
         for name in ("seeds", "probe_seeds"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise FttError(f"{name} must be a positive integer", given=repr(value), allowed=f"{name} >= 1")
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, Integral) or not 1 <= int(value) <= MOST_SEEDS:
+                raise FttError(
+                    f"{name} must be a positive integer",
+                    given=repr(value)[:80],
+                    allowed=f"1 <= {name} <= {MOST_SEEDS}",
+                )
+            object.__setattr__(self, name, int(value))
 
     @property
     def setting(self) -> Setting:

@@ -56,7 +56,8 @@ class Measured:
         mean, error, paper = self.mean(metric), self.error(metric), self.paper(metric)
         spread = "" if error is None else f" ± {percent(error)}"
         beside = "" if paper is None else f"; paper {percent(paper)}, {signed(mean - paper)}"
-        return f"{percent(mean)}{spread} ({len(self.results)}×{len(self.results[0].probes)}){beside}"
+        flag = "; predicts one class only" if any(result.collapsed for result in self.results) else ""
+        return f"{percent(mean)}{spread} ({len(self.results)}×{len(self.results[0].probes)}){beside}{flag}"
 
 
 class ResultTable:

@@ -25,6 +25,7 @@ from ftt.probe.blocks import RATIOS, block_members, check_ratios
 from ftt.probe.judging import CRITERIA
 from ftt.probe.parameters import (
     COUNT,
+    FITS,
     POSITIVE,
     RANDOM_STATE,
     RandomState,
@@ -50,8 +51,8 @@ FEWEST = 4
 
 CONSTRAINTS: dict[str, list[Any]] = {
     "grid": [StrOptions(set(GRIDS)), "array-like"],
-    "repeats": [COUNT],
-    "averages": [COUNT],
+    "repeats": [FITS],
+    "averages": [FITS],
     "penalty": [StrOptions(set(PENALTIES))],
     "groups": [StrOptions(set(GROUPINGS))],
     "scale": ["boolean"],

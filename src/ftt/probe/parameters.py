@@ -18,6 +18,8 @@ from ftt.errors import FttError
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 COUNT = Interval(Integral, 1, None, closed="left")
+FITS = Interval(Integral, 1, 10**4, closed="both")
+"""Numbers of fits; what `ftt.Probing` accepts."""
 POSITIVE = Interval(Real, 0, None, closed="neither")
 NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 RANDOM_STATE = [Interval(Integral, 0, None, closed="left"), np.random.RandomState, np.random.Generator, None]

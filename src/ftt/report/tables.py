@@ -81,7 +81,10 @@ def result_table(result: Result) -> TextTable:
 def seeds_table(results: Sequence[Result]) -> TextTable:
     """The same run with several training seeds: every one, and their mean with its 95 % t interval."""
     figures = [(result.worst_group_accuracy, result.average_accuracy) for result in results]
-    rows = [[str(r.spec.seed), percent(w), percent(a), r.run.id] for r, (w, a) in zip(results, figures, strict=True)]
+    rows = [
+        [str(r.spec.seed), percent(w), percent(a), r.run.id + ", one class only" * r.collapsed]
+        for r, (w, a) in zip(results, figures, strict=True)
+    ]
     means = [mean_interval([pair[which] for pair in figures]) for which in (0, 1)]
     rows += [[], ["mean", *(percent(mean) for mean, _ in means), ""]]
     rows.append(["95 % interval", *(f"{percent(m - h)} – {percent(m + h)}" for m, h in means), ""])

@@ -20,6 +20,8 @@ Owners = Mapping[str, type[Configurable]]
 
 NAMES = ("dataset", "recipe", "p", "freeze", "method", "join", "backbone", "budget", "protocol", "seed")
 ROLES = ("data", "train", "probe", "freeze", "method")
+SAME = {"freeze.name": "freeze", "method.name": "method", "freeze.p": "p"}
+"""Two ways of writing the same field."""
 
 
 def compose(given: Options) -> Spec:
@@ -36,6 +38,12 @@ def compose(given: Options) -> Spec:
     for name, value in given.items():
         if name not in NAMES:
             role, _, field = resolve(name, owners).partition(".")
+            if field in options[role] or ((full := f"{role}.{field}") in SAME and SAME[full] in given):
+                raise FttError(
+                    f"{field} is given twice",
+                    given=f"{SAME.get(f'{role}.{field}', field)} and {name}",
+                    allowed=f"one of {as_flag(SAME.get(f'{role}.{field}', field))} and {as_flag(f'{role}.{field}')}",
+                )
             options[role][field] = value
     protocol = _word(given, "protocol", "paper")
     if protocol not in PROTOCOLS:

@@ -6,12 +6,14 @@ import hashlib
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ftt import backbones
 from ftt.arrays import Float32Array, pack
@@ -24,7 +26,7 @@ from ftt.freeze.pca import PCA
 from ftt.metrics import group_report
 from ftt.params import Json, digest
 from ftt.probe import DFRProbe, fit_together
-from ftt.result import Judged, ProbeResult, Result
+from ftt.result import ONE_CLASS, Judged, ProbeResult, Result
 from ftt.spec import Probing, Run, Spec
 from ftt.store import Home, ReadOnly
 from ftt.train import FreezeThenTrain, Services, fit
@@ -38,6 +40,7 @@ def run_spec(spec: Spec, home: Home, machine: Machine | None = None) -> Result:
     if (found := home.runs.find(run)) is not None:
         return found
     machine = machine or Machine()
+    machine.check(spec.train.precision if spec.recipe.trains else "32-true")
     # Loaded before the run is recorded: data that cannot be used leaves no trace of a run.
     data = spec.data.load(home.roots)
     if _lacks_weights(spec, home):
@@ -58,7 +61,11 @@ def run_spec(spec: Spec, home: Home, machine: Machine | None = None) -> Result:
         # Whoever held the lock before may have finished it.
         if (found := home.runs.find(run)) is not None:
             return found
-        result = _compute(run, data, home, services)
+        try:
+            result = _compute(run, data, home, services)
+        except FttError:
+            home.runs.forget(run)
+            raise
         home.runs.finish(run, result)
     return result
 
@@ -78,6 +85,7 @@ def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Res
         view.transform(data["val"])
     with clock.timing("probe"):
         probes, complaints = probe_features(view, data)
+    predictions = [probe.predict(view.transform(data["test"])) for probe in probes]
     result = Result(
         run=run,
         probes=tuple(
@@ -88,13 +96,13 @@ def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Res
                 converged=probe.converged_,
                 worst_by_C=probe.worst_by_C_,
                 report=group_report(probe, view, data["test"]),
-                predicted=pack(probe.predict(view.transform(data["test"]))),
+                predicted=pack(predicted),
             )
-            for seed, probe in enumerate(probes, start=spec.probe.seed)
+            for seed, (probe, predicted) in enumerate(zip(probes, predictions, strict=True), start=spec.probe.seed)
         ),
         judged=Judged(pack(data["test"].y_clean), pack(data["test"].a)),
         dims=view.dims,
-        warnings=tuple(complaints),
+        warnings=(*complaints, *collapsed(predictions)),
         explained_variance=model.explained,
         noise=noises(data, "train"),
         train_log=model.log,
@@ -200,6 +208,19 @@ def probe_features(view: ProbedFeatures, data: GroupedData) -> tuple[list[DFRPro
         often = "" if len(probes) == 1 else f" (chosen by {len(edges)} of {len(probes)} probe seeds)"
         complaints.append(f"C = {edges[0]:g} is the smallest of the grid{often}; a smaller one may be better")
     return probes, complaints
+
+
+def collapsed(predictions: Sequence[npt.NDArray[Any]]) -> list[str]:
+    """What the reader should know about probes that give every test row the same class.
+
+    Examples
+    --------
+    >>> collapsed([np.zeros(4), np.array([0, 1, 0, 1])])
+    ['predicts one class only on test (1 of 2 probe seeds)']
+    """
+    count = sum(len(np.unique(predicted)) == 1 for predicted in predictions)
+    often = "" if len(predictions) == 1 else f" ({count} of {len(predictions)} probe seeds)"
+    return [f"{ONE_CLASS}{often}"] if count else []
 
 
 def environment() -> dict[str, Json]:

@@ -27,16 +27,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ftt.data.files import printable, read_regular
 from ftt.errors import FttError, unknown
 from ftt.params import Options
-from ftt.runs.compose import NAMES, Fields, compose
+from ftt.runs.compose import NAMES, SAME, Fields, compose
 from ftt.spec import Spec
 
 SECTIONS = ("name", "base", "grid", "runs")
+LARGEST_FILE = 10_000_000
 MOST = 100_000
 """Runs of one sweep; more are a mistake in the grid."""
-SAME = {"freeze.name": "freeze", "method.name": "method", "freeze.p": "p"}
-"""Two ways of writing the same field."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,15 @@ class Sweep:
 
 def read(path: Path) -> Sweep:
     """The sweep in a TOML file."""
+    shown = printable(path)
     try:
-        text = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = tomllib.loads(read_regular(path, LARGEST_FILE).decode())
     except (OSError, UnicodeDecodeError) as error:
-        raise FttError("the sweep file cannot be read", given=path, allowed="a TOML file", hint=str(error)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise FttError("the sweep file is not valid TOML", given=path, hint=str(error)) from None
+        raise FttError("the sweep file cannot be read", given=shown, allowed="a TOML file", hint=str(error)) from None
+    except RecursionError:
+        raise _too_deep(shown) from None
+    except ValueError as error:
+        raise FttError("the sweep file is not valid TOML", given=shown, hint=str(error)[:200]) from None
     return parse(text, path.stem)
 
 
@@ -89,7 +92,12 @@ def parse(text: Options, name: str = "sweep") -> Sweep:
         if section not in SECTIONS:
             hint = "fields of all runs go into [base]" if section in NAMES else None
             raise unknown("section of a sweep", section, SECTIONS, hint=hint)
-    base = flat(_table(text, "base"))
+    if not isinstance(text.get("name", name), str):
+        raise FttError("name of a sweep must be text", given=repr(text["name"])[:80], allowed='name = "…"')
+    try:
+        base = flat(_table(text, "base"))
+    except RecursionError:
+        raise _too_deep("[base]") from None
     listed = text.get("runs", [])
     if not isinstance(listed, list) or not all(isinstance(run, dict) for run in listed):
         raise FttError("runs of a sweep must be a list of tables", given=repr(listed)[:80], allowed="[[runs]]")
@@ -104,7 +112,11 @@ def parse(text: Options, name: str = "sweep") -> Sweep:
         for point in product(grid):
             given = {**fixed, **point}
             runs.append(Planned(given, compose(given)))
-    return Sweep(str(text.get("name", name)), tuple(runs))
+    return Sweep(text.get("name", name), tuple(runs))
+
+
+def _too_deep(given: str) -> FttError:
+    return FttError("the sweep is nested too deeply", given=given, allowed="tables like train.epochs = 2")
 
 
 def flat(table: Options, above: str = "") -> Fields:
@@ -118,7 +130,10 @@ def flat(table: Options, above: str = "") -> Fields:
     fields: Fields = {}
     for key, value in table.items():
         name = f"{above}{key}"
-        fields |= flat(value, f"{name}.") if isinstance(value, Mapping) else {SAME.get(name, name): value}
+        found = flat(value, f"{name}.") if isinstance(value, Mapping) else {SAME.get(name, name): value}
+        for twice in found.keys() & fields.keys():
+            raise FttError(f"{twice} is given twice", given=name, allowed="one way of writing each field")
+        fields |= found
     return fields
 
 
@@ -126,7 +141,9 @@ def combinations(axes: Options) -> int:
     """The number of runs of a grid, counted before any is made."""
     for name, values in axes.items():
         if not isinstance(values, list) or not values:
-            raise FttError(f"{name} of a grid must be a list of values", given=repr(values), allowed=f"{name} = [ … ]")
+            raise FttError(
+                f"{name} of a grid must be a list of values", given=repr(values)[:80], allowed=f"{name} = [ … ]"
+            )
     return math.prod(len(values) for values in axes.values())
 
 

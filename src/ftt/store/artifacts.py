@@ -9,10 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from ftt import checked
 from ftt.caching import Artifact
+from ftt.network import locked
 from ftt.params import Json, canonical
 from ftt.progress import say
 
@@ -42,7 +41,7 @@ class ArtifactStore:
         if (found := read(path)) is not None:
             return found
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(path.with_suffix(".lock")):
+        with locked(path.with_suffix(".lock"), f"it makes the {stage} {key[:12]}"):
             # Whoever held the lock before may have made it.
             if (found := read(path)) is not None:
                 return found

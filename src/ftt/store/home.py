@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ftt.atomic import sweep
-from ftt.data.roots import Roots
+from ftt.data.roots import Roots, expanded
 from ftt.store.artifacts import ArtifactStore
 from ftt.store.runs import RunStore
 
@@ -36,7 +36,7 @@ class Home:
     ) -> Home:
         """The arguments first, then the environment, then the defaults."""
         chosen = Path(root or os.environ.get("FTT_HOME") or "ftt-home")
-        return cls(chosen.expanduser(), Roots.from_environment(cache, data))
+        return cls(expanded(chosen), Roots.from_environment(cache, data))
 
     @cached_property
     def artifacts(self) -> ArtifactStore:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 from ftt.errors import FttError, unknown
 from ftt.params import Json
+from ftt.result import ONE_CLASS
 from ftt.store.runs import RunStore
 
 FIGURES = ("worst_group_accuracy", "average_accuracy")
@@ -28,7 +30,13 @@ SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "lock_configuration": True,
+    "memory_limit": "2GB",
+    "temp_directory": "",
 }
+PATIENCE = 8.0
+"""Seconds that a condition may take."""
+LONGEST, DEEPEST = 10_000, 200
+"""Characters and brackets of a condition; the parser takes half a minute for five thousand brackets."""
 _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[A-Za-z_]\w*(?:\.\w+)+""")
 
 
@@ -69,6 +77,7 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Json]:
         "explained_variance": result["explained_variance"],
         "C": probe["C"],
         "converged": probe["converged"],
+        "one_class": any(warning.startswith(ONE_CLASS) for warning in probe["warnings"]),
         **{f"seconds.{stage}": value for stage, value in result["seconds"].items()},
         "seconds": round(sum(result["seconds"].values()), 3),
         "version": result["version"],
@@ -96,13 +105,17 @@ def query(
     for name in (*group_by, *columns):
         if name not in runs.column_names:
             raise unknown("column of the results", name, runs.column_names)
+    _check_condition(where)
     connection = duckdb.connect(config=SETTINGS)
+    timer = threading.Timer(PATIENCE, connection.interrupt)
     connection.register("runs", runs)
     condition = f" where ({_quoted_names(where, runs.column_names)})" if where else ""
     try:
+        timer.start()
         found = connection.sql(f"select * from runs{condition}").to_arrow_table()
         if not group_by:
-            return found.select(list(columns) or [*NAMES, *differing(found), *FIGURES])
+            flagged = ["one_class"] if True in found.column("one_class").to_pylist() else []
+            return found.select(list(columns) or [*NAMES, *differing(found), *FIGURES, *flagged])
         connection.register("found", found)
         _refuse_pooling(connection, found, group_by)
         keys = ", ".join(map(quoted, group_by))
@@ -110,15 +123,33 @@ def query(
         return connection.sql(
             f"select {keys}, count(*) as n, {figures} from found group by all order by all"
         ).to_arrow_table()
-    except duckdb.Error as error:
+    except duckdb.InterruptException:
+        raise FttError(
+            f"the query took longer than {PATIENCE:g} s and was stopped",
+            given=(where or "")[:200],
+            allowed="a condition on the columns of one run",
+        ) from None
+    except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
         raise FttError(
             "invalid query",
-            given=where or ", ".join((*group_by, *columns)),
+            given=(where or ", ".join((*group_by, *columns)))[:200],
             allowed=", ".join(runs.column_names),
-            hint=str(error).splitlines()[0],
+            hint=(str(error) or type(error).__name__).splitlines()[0][:200],
         ) from None
     finally:
+        timer.cancel()
         connection.close()
+
+
+def _check_condition(where: str | None) -> None:
+    if where is not None and not isinstance(where, str):
+        raise FttError("where must be a condition in SQL", given=repr(where)[:80], allowed='"p = 0.25"')
+    if where and (len(where) > LONGEST or where.count("(") > DEEPEST):
+        raise FttError(
+            "invalid query: the condition is too long",
+            given=f"{len(where)} characters, {where.count('(')} brackets",
+            allowed=f"at most {LONGEST} characters and {DEEPEST} brackets",
+        )
 
 
 def differing(runs: pa.Table) -> list[str]:

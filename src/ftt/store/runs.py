@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from filelock import FileLock, Timeout
 from ftt.atomic import replacing
 from ftt.checked import DamagedError
 from ftt.errors import FttError
+from ftt.network import locked
 from ftt.params import Json
 from ftt.progress import say
 from ftt.result import Result
@@ -41,15 +43,20 @@ class RunStore:
             say(f"a stored result is damaged and the run is repeated: {path} ({error})")
             return None
 
-    def begin(self, run: Run) -> FileLock:
+    def begin(self, run: Run) -> AbstractContextManager[None]:
         """Record that the run was started; the lock tells others that it is in progress."""
         self._record(run)
         (self.folder(run) / "failed.json").unlink(missing_ok=True)
-        return FileLock(self.folder(run) / "running.lock")
+        return locked(self.folder(run) / "running.lock", f"it is at run {run.id}")
 
     def finish(self, run: Run, result: Result) -> None:
         write_checked(self.folder(run) / "result.json", result.to_json())
         (self.folder(run) / "failed.json").unlink(missing_ok=True)
+
+    def forget(self, run: Run) -> None:
+        """Of a run that was refused nothing can be resumed, so it is not listed as stopped."""
+        for name in ("spec.json", "train.jsonl"):
+            (self.folder(run) / name).unlink(missing_ok=True)
 
     def fail(self, run: Run, error: str, traceback: str = "", attempts: int = 1) -> Path:
         """Keep why a run failed until it is started again; returns the file that says so."""

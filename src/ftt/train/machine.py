@@ -24,6 +24,13 @@ class Machine:
 
     def fabric(self, precision: str = "32-true") -> Fabric:
         """A launched Fabric; with several devices this process becomes one of several."""
+        fabric = self.check(precision)
+        if self.several:
+            fabric.launch()
+        return fabric
+
+    def check(self, precision: str) -> Fabric:
+        """Refuse devices that are not here, or cannot compute like this; the Fabric is not launched yet."""
         try:
             fabric = Fabric(
                 accelerator=self.accelerator,
@@ -47,6 +54,4 @@ class Machine:
                 allowed="32-true or bf16-mixed",
                 hint="leave out --precision",
             )
-        if self.several:
-            fabric.launch()
         return fabric

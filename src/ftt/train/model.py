@@ -215,9 +215,10 @@ class FreezeThenTrain:
     @staticmethod
     def load(folder: Path | str, inputs: Inputs) -> FreezeThenTrain:
         """Read back what `save` wrote; `inputs` are of the kind it was fitted on."""
+        from ftt.data.roots import expanded
         from ftt.train import saved
 
-        return saved.load(Path(folder), inputs)
+        return saved.load(expanded(folder, "folder"), inputs)
 
     def export(self, probe: Linear) -> nn.Module:
         """The model and a fitted probe as one torch module: prepared inputs in, logits out."""

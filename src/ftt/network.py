@@ -1,0 +1,104 @@
+"""Whether the network may be used, and how long anybody waits for it.
+
+``--offline`` or ``FTT_OFFLINE=1`` says that it may not: nothing is tried, and what is missing is said at once.
+Otherwise an answer that does not come within `PATIENCE` seconds counts as no answer.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import sys
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from ftt.progress import current, say
+
+VARIABLE = "FTT_OFFLINE"
+PATIENCE = 10.0
+"""Seconds without a byte after which a connection counts as dead."""
+HUB = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
+
+
+def offline() -> bool:
+    """Whether the network may not be used."""
+    return os.environ.get(VARIABLE, "").lower() not in ("", "0", "false", "no")
+
+
+def go_offline() -> None:
+    """Use no network from now on, in this process and those it starts."""
+    os.environ[VARIABLE] = "1"
+    prepare_hub()
+
+
+def prepare_hub() -> None:
+    """Before the Hugging Face libraries are used: what holds for us holds for them."""
+    if not offline():
+        return
+    os.environ.update(dict.fromkeys(HUB, "1"))
+    # They look at the environment once, when they are imported.
+    for module in ("huggingface_hub.constants", "datasets.config"):
+        for name in HUB[:2]:
+            if hasattr(sys.modules.get(module), name):
+                setattr(sys.modules[module], name, True)
+
+
+def reach_hub() -> None:
+    """Before something is fetched from the hub: go offline if it does not answer, where its clients retry for minutes.
+
+    What is in its cache is then found nevertheless.
+    """
+    if offline():
+        prepare_hub()
+        return
+    address = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
+    try:
+        with waiting_for(f"an answer of {address} (at most {PATIENCE:g} s)"):
+            urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=PATIENCE).close()
+    except urllib.error.HTTPError:
+        return  # It answers.
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        say(f"{address} does not answer ({reason}): its local cache is used, nothing is fetched")
+        go_offline()
+
+
+@contextmanager
+def waiting_for(what: str, after: float = 2.0) -> Iterator[None]:
+    """Say what is waited for if the block takes longer than `after` seconds, and again every minute."""
+    display, over = current(), threading.Event()
+
+    def tell() -> None:
+        pause = after
+        while not over.wait(pause):
+            display.say(f"waiting for {what}")
+            pause = 60.0
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
+
+
+@contextmanager
+def locked(path: Path, what: str) -> Iterator[None]:
+    """Hold a lock; a process that waits for another one says for what, after a second."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=1.0)
+    except Timeout:
+        say(f"waiting for another process: {what}")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()

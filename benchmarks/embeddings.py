@@ -16,13 +16,13 @@ from torch.utils.data import DataLoader, TensorDataset
 from ftt.backbones import create
 from ftt.data import ArrayInputs, DatasetInfo
 from ftt.data.grouped import Fittable
-from ftt.methods.base import Task
 from ftt.methods.erm import ERM
+from ftt.methods.method import Task
 from ftt.spec import Training
 from ftt.train.batches import Batches, Frozen
 from ftt.train.loop import Trainer
 from ftt.train.machine import Machine
-from ftt.train.network import TwoBranch, build
+from ftt.train.two_branch import TwoBranch, build
 
 N, M, P, BATCH = 4795, 2048, 0.25, 128
 

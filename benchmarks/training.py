@@ -21,7 +21,7 @@ from ftt.backbones.folding import fused
 from ftt.data import ArrayInputs
 from ftt.spec import Training
 from ftt.train.loop import make_optimizer
-from ftt.train.network import TwoBranch, build
+from ftt.train.two_branch import TwoBranch, build
 
 NAMES = {"timm-random:resnet18": "ResNet-18", "lite0": "EfficientNet-Lite0"}
 

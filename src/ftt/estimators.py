@@ -21,8 +21,8 @@ from ftt import registry
 from ftt.arrays import FloatArray, IntArray
 from ftt.data import ArrayInputs, DatasetInfo, GroupedData
 from ftt.errors import FttError, unknown
-from ftt.freeze.base import Freezer
-from ftt.methods.base import Method
+from ftt.freeze.freezer import Freezer
+from ftt.methods.method import Method
 from ftt.probe.dfr import DFRProbe
 from ftt.probe.parameters import (
     COUNT,

@@ -11,9 +11,9 @@ from ftt.errors import FttError, described, unknown
 from ftt.params import Configurable, Json, Options
 
 if TYPE_CHECKING:
-    from ftt.freeze.base import Freezer
-    from ftt.methods.base import Method
-    from ftt.sources.base import Source
+    from ftt.freeze.freezer import Freezer
+    from ftt.methods.method import Method
+    from ftt.sources.source import Source
 
 JOINS = ("joint", "late")
 

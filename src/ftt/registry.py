@@ -17,10 +17,10 @@ from ftt.params import Configurable, Options
 if TYPE_CHECKING:
     from ftt.backbones import Backbone
     from ftt.data import Dataset
-    from ftt.freeze.base import Freezer
-    from ftt.methods.base import Method
+    from ftt.freeze.freezer import Freezer
+    from ftt.methods.method import Method
     from ftt.paper.experiment import Experiment
-    from ftt.sources.base import Source
+    from ftt.sources.source import Source
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Configurable)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from ftt.backbones import create
-from ftt.backbones.base import Backbone, images_to_tensor
+from ftt.backbones.backbone import Backbone, images_to_tensor
 from ftt.backbones.folding import folded, fused
 from ftt.data import ArrayInputs
 from ftt.data.inputs import Kind

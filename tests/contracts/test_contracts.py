@@ -14,8 +14,8 @@ from ftt.backbones import create
 from ftt.data import ArrayInputs
 from ftt.data.inputs import Kind
 from ftt.errors import FttError
-from ftt.freeze.base import Freezer
-from ftt.methods.base import Method
+from ftt.freeze.freezer import Freezer
+from ftt.methods.method import Method
 from ftt.metrics import group_report
 from ftt.probe import DFRProbe
 from ftt.recipe import PRESETS, Recipe, preset

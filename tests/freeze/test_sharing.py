@@ -13,7 +13,7 @@ from ftt.backbones import create
 from ftt.backbones.extract import batches, extract
 from ftt.data.grouped import Fittable, require_fittable
 from ftt.errors import FttError
-from ftt.freeze.base import moments_of
+from ftt.freeze.freezer import moments_of
 from ftt.freeze.offdiag import OffDiagonal
 from ftt.freeze.pca import PCA
 from ftt.freeze.random import RandomProjection

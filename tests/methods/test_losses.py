@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from tests.contracts.small import ROWS, small_data
 from torch.nn.functional import cross_entropy
 
-from ftt.methods.base import Batch, Outputs, Task
 from ftt.methods.cvar_dro import CVaRDRO, cvar
 from ftt.methods.group_dro import GroupDRO
 from ftt.methods.irm import IRM, scale_derivative, squared_derivative
 from ftt.methods.jtt import JTT
+from ftt.methods.method import Batch, Outputs, Task
 from ftt.spec import Training
 from ftt.train.batches import Batches, Frozen
 from ftt.train.loop import Trainer
 from ftt.train.machine import Machine
-from ftt.train.network import build
+from ftt.train.two_branch import build
 
 
 def batch_of(y: list[int], a: list[int], step: int = 0, epoch: int = 0) -> Batch:

@@ -80,7 +80,7 @@ def test_frozen_batchnorm_of_the_trained_branch_keeps_its_statistics() -> None:
 
 def test_a_linear_branch_multiplied_the_short_way_gives_the_same_logits_and_gradients() -> None:
     from ftt.backbones import create
-    from ftt.train.network import build
+    from ftt.train.two_branch import build
 
     inputs = small_data("features")["train"].inputs
     network = build(create("identity", inputs), 4, 3, seed=0).double()

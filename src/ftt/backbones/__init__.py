@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ftt import registry
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 from ftt.backbones.extract import extract
 from ftt.data.checksums import Checksums
 from ftt.data.inputs import Inputs

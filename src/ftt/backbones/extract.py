@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ftt.arrays import Float32Array
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 from ftt.caching import Artifact, Cache, NoCache
 from ftt.data.inputs import Inputs
 from ftt.params import digest

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 
 TOLERANCE = 1e-3
 """Largest difference of a feature, in units of the features' own spread, that rounding may make."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from ftt.backbones import hf_folder
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.data.checksums import Checksums
 from ftt.data.files import is_folder

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 from ftt.data.inputs import Inputs, Kind
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from ftt.backbones.base import Backbone, images_to_tensor
+from ftt.backbones.backbone import Backbone, images_to_tensor
 from ftt.backbones.fast_layers import use_fast_layers
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.data.fetch import verified

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy.typing as npt
 from torch import Tensor, nn
 
-from ftt.backbones.base import Backbone, images_to_tensor
+from ftt.backbones.backbone import Backbone, images_to_tensor
 from ftt.backbones.weights import content_id
 from ftt.data.inputs import Inputs, Kind
 from ftt.errors import FttError

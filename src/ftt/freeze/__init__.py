@@ -1,5 +1,5 @@
 """The unsupervised stage: which directions of the initial features are kept and never touched again."""
 
-from ftt.freeze.base import Basis, Freezer, Projection
+from ftt.freeze.freezer import Basis, Freezer, Projection
 
 __all__ = ["Basis", "Freezer", "Projection"]

@@ -21,12 +21,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, normalize
 
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 from ftt.backbones.extract import features_key
 from ftt.caching import Artifact, Cache
 from ftt.data.augment import augment
 from ftt.data.inputs import Inputs
-from ftt.freeze.base import Basis, Freezer
+from ftt.freeze.freezer import Basis, Freezer
 from ftt.freeze.moments import Moments
 from ftt.freeze.pca import PCA
 from ftt.params import digest, param

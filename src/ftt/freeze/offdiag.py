@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ftt.freeze.base import Basis, Freezer, spanned
+from ftt.freeze.freezer import Basis, Freezer, spanned
 from ftt.freeze.moments import Moments
 
 

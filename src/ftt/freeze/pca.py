@@ -18,8 +18,8 @@ from typing import ClassVar
 import numpy as np
 
 from ftt.arrays import FloatArray, IntArray
-from ftt.freeze.base import Basis, Freezer, spanned
 from ftt.freeze.eigen import principal
+from ftt.freeze.freezer import Basis, Freezer, spanned
 from ftt.freeze.moments import Moments
 from ftt.params import param
 from ftt.rng import generator

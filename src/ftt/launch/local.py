@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ftt import threads as pools
-from ftt.launch.base import Ended, Resources
+from ftt.launch.launcher import Ended, Resources
 from ftt.launch.worker import answered, attempt, order
 from ftt.params import Json
 from ftt.progress import say

@@ -23,7 +23,7 @@ from ftt.backbones import create, extract
 from ftt.data import Dataset, Roots
 from ftt.errors import FttError, unknown
 from ftt.freeze.moments import Moments
-from ftt.launch.base import ALL, Resources
+from ftt.launch.launcher import ALL, Resources
 from ftt.params import Json
 from ftt.progress import track
 from ftt.store import Home

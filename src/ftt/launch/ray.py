@@ -19,7 +19,7 @@ from typing import Any
 
 from ftt import threads as pools
 from ftt.errors import FttError
-from ftt.launch.base import Ended, Resources
+from ftt.launch.launcher import Ended, Resources
 from ftt.launch.worker import answered, carry_out, in_one_line, order
 from ftt.network import PATIENCE, waiting_for
 from ftt.params import digest

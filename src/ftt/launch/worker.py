@@ -21,7 +21,7 @@ from ftt import threads
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.freed_memory import reuse_freed_memory
-from ftt.launch.base import Ended
+from ftt.launch.launcher import Ended
 from ftt.params import Json
 from ftt.progress import shown_on
 from ftt.result import Result

@@ -18,7 +18,7 @@ from typing import ClassVar
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ftt.methods.base import Batch, Method, Outputs, Stage, State
+from ftt.methods.method import Batch, Method, Outputs, Stage, State
 from ftt.params import param
 
 

@@ -9,7 +9,7 @@ import altair as alt
 import numpy as np
 
 from ftt.report.charts import INK, PALETTE, chart_of
-from ftt.report.theory import (
+from ftt.report.theory_charts import (
     BLACK,
     BLUE,
     GREEN,

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from ftt.report import charts
 from ftt.report.page import Block, write_page
-from ftt.report.theory import Chart, bounds_chart, flow_chart
+from ftt.report.theory_charts import Chart, bounds_chart, flow_chart
 from ftt.report.theory_maps import phase_chart, sweep_chart, toy_chart
 from ftt.theory.curves import Curves
 from ftt.theory.figure3 import PlaneFlow

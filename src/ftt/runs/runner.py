@@ -21,7 +21,7 @@ from ftt.caching import Artifact, Cache
 from ftt.data import GroupedData, Split
 from ftt.data.overview import noises
 from ftt.errors import FttError
-from ftt.freeze.base import Basis, Projection
+from ftt.freeze.freezer import Basis, Projection
 from ftt.freeze.pca import PCA
 from ftt.metrics import group_report
 from ftt.params import Json, digest

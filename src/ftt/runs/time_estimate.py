@@ -15,7 +15,7 @@ from ftt.data import Roots
 from ftt.params import digest
 from ftt.recipe import Recipe
 from ftt.spec import Spec
-from ftt.train.network import build
+from ftt.train.two_branch import build
 
 ROWS = 32
 REPEATS = 3

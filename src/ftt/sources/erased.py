@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ftt.arrays import FloatArray, IntArray
-from ftt.freeze.base import Projection
-from ftt.sources.base import Source
+from ftt.freeze.freezer import Projection
+from ftt.sources.source import Source
 
 if TYPE_CHECKING:
     from ftt.train.fitting import Job

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from ftt.sources.base import Source
+from ftt.sources.source import Source
 
 if TYPE_CHECKING:
     from ftt.train.fitting import Job

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ftt.params import param
-from ftt.sources.base import Source
+from ftt.sources.source import Source
 
 if TYPE_CHECKING:
     from ftt.train.fitting import Job

@@ -22,7 +22,7 @@ import numpy as np
 from ftt.arrays import IntArray
 from ftt.params import param
 from ftt.probe import DFRProbe
-from ftt.sources.base import Source
+from ftt.sources.source import Source
 
 if TYPE_CHECKING:
     from ftt.train.fitting import Job

@@ -25,7 +25,7 @@ from ftt.backbones import Backbone
 from ftt.data.inputs import Inputs
 from ftt.params import digest, param
 from ftt.probe import DFRProbe
-from ftt.sources.base import Source
+from ftt.sources.source import Source
 
 if TYPE_CHECKING:
     from ftt.train.fitting import Job

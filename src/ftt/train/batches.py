@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ftt.arrays import Float32Array, IntArray
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 from ftt.data.augment import augment
 from ftt.data.grouped import Fittable
 from ftt.rng import generator

@@ -16,10 +16,10 @@ from ftt.backbones.extract import batches, features_key
 from ftt.backbones.folding import fused
 from ftt.caching import Artifact, Cache
 from ftt.data.grouped import Fittable, GroupedData, require_fittable
-from ftt.freeze.base import Basis, Freezer, Projection, moments_of
+from ftt.freeze.freezer import Basis, Freezer, Projection, moments_of
 from ftt.freeze.moments import Moments
 from ftt.freeze.pca import PCA
-from ftt.methods.base import Method, Task
+from ftt.methods.method import Method, Task
 from ftt.params import digest
 from ftt.recipe import Recipe, as_recipe
 from ftt.settings import BACKBONES, setting
@@ -27,8 +27,8 @@ from ftt.spec import Training
 from ftt.train.batches import Batches, Frozen
 from ftt.train.loop import Trainer
 from ftt.train.model import Block, FreezeThenTrain, Trained, Untrained
-from ftt.train.network import TwoBranch, build
 from ftt.train.services import NO_SERVICES, Services
+from ftt.train.two_branch import TwoBranch, build
 
 LAYERS = 2
 """Raised when layers compute with other rounding: a training may then not be resumed from an older checkpoint."""

@@ -15,15 +15,15 @@ from torch import Tensor, nn
 
 from ftt.arrays import IntArray
 from ftt.errors import FttError
-from ftt.methods.base import Batch, Method, Outputs, Stage, State, Task
+from ftt.methods.method import Batch, Method, Outputs, Stage, State, Task
 from ftt.progress import say, track
 from ftt.rng import torch_seeded
 from ftt.spec import Training
 from ftt.stopping import Stopped, deferred
 from ftt.train.batches import Batches, Loaded, Share
 from ftt.train.checkpoint import CheckpointFile, Position, Snapshot, optimizer_tensors, restore_optimizer
-from ftt.train.network import TwoBranch
 from ftt.train.services import Log
+from ftt.train.two_branch import TwoBranch
 
 CHECKPOINT_SECONDS = 20.0
 """A killed run loses at most about this much work."""

@@ -19,11 +19,11 @@ from ftt.caching import Artifact, Cache, NoCache
 from ftt.data.grouped import Split
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError, unknown
-from ftt.freeze.base import Projection
+from ftt.freeze.freezer import Projection
 from ftt.params import digest
 from ftt.recipe import Recipe
-from ftt.train.network import TwoBranch
 from ftt.train.services import Log
+from ftt.train.two_branch import TwoBranch
 
 if TYPE_CHECKING:
     from ftt.train.export import Linear

@@ -19,12 +19,12 @@ from ftt.atomic import replacing_folder, sweep
 from ftt.backbones import Backbone, create
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError
-from ftt.freeze.base import Projection
+from ftt.freeze.freezer import Projection
 from ftt.params import Json
 from ftt.plain_text import markdown_cell
 from ftt.recipe import Recipe
 from ftt.train.model import Block, Branch, FreezeThenTrain, Trained, Untrained
-from ftt.train.network import TwoBranch
+from ftt.train.two_branch import TwoBranch
 from ftt.version import __version__
 
 LAYOUT = 3

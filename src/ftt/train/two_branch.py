@@ -11,7 +11,7 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 from ftt.rng import torch_seeded
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.arrays import Float32Array, FloatArray, IntArray
-from ftt.backbones.base import Backbone
+from ftt.backbones.backbone import Backbone
 from ftt.caching import Cache
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError

@@ -101,11 +101,13 @@ def test_hub_that_never_answers_is_given_up_and_its_cache_is_used(
 ) -> None:
     monkeypatch.setenv("HF_ENDPOINT", f"http://{silent[0]}")
     monkeypatch.setattr(network, "PATIENCE", BRIEF)
-    monkeypatch.setattr(network, "go_offline", lambda: monkeypatch.setenv(network.VARIABLE, "1"))
+    asked: list[bool] = []
+    monkeypatch.setattr(network, "hub_offline", lambda: asked.append(True))
     heard = Heard()
     with shown_on(heard):
         network.reach_hub()
-    assert network.offline()
+    assert asked
+    assert not network.offline()  # Other sources are still tried.
     assert any("does not answer (timed out): its local cache is used" in line for line in heard.said)
 
 

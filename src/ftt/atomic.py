@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import re
@@ -38,6 +39,8 @@ def replacing(path: Path) -> Iterator[Path]:
     'whole'
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     scratch = _scratch(path)
     scratch.touch(exist_ok=False)
     try:

@@ -39,8 +39,12 @@ def go_offline() -> None:
 
 def prepare_hub() -> None:
     """Before the Hugging Face libraries are used: what holds for us holds for them."""
-    if not offline():
-        return
+    if offline():
+        hub_offline()
+
+
+def hub_offline() -> None:
+    """Let the Hugging Face libraries use their local cache only."""
     os.environ.update(dict.fromkeys(HUB, "1"))
     # They look at the environment once, when they are imported.
     for module in ("huggingface_hub.constants", "datasets.config"):
@@ -50,9 +54,9 @@ def prepare_hub() -> None:
 
 
 def reach_hub() -> None:
-    """Before something is fetched from the hub: go offline if it does not answer, where its clients retry for minutes.
+    """Before something is fetched from the hub: use its cache alone if it does not answer.
 
-    What is in its cache is then found nevertheless.
+    Its clients would retry for minutes. Other sources are still tried.
     """
     if offline():
         prepare_hub()
@@ -65,8 +69,8 @@ def reach_hub() -> None:
         return  # It answers.
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
-        say(f"{address} does not answer ({reason}): its local cache is used, nothing is fetched")
-        go_offline()
+        say(f"{address} does not answer ({reason}): its local cache is used")
+        hub_offline()
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def test_a_failing_run_leaves_its_cell_empty_and_ends_with_exit_code_1(shell: Sh
     answer = reproduce(shell, "failing", "--out", shell.folder / "out")
     assert answer.code == 1
     assert "diverged" in answer.out
-    assert "failed" in (shell.folder / "out" / "failing.md").read_text()
+    assert "missing" in (shell.folder / "out" / "failing.md").read_text()
     told = reproduce(shell, "failing", "--json")
     assert told.code == 1
     made = json.loads(told.out)

@@ -155,12 +155,12 @@ def test_figure_1_states_the_rank_correlation_and_what_ftt_recovers(tmp_path: Pa
     assert len(files[2].read_text().splitlines()) == 3 * (25 + 4 * 2)
 
 
-def test_a_page_says_how_many_runs_failed() -> None:
+def test_a_page_says_how_many_runs_are_missing() -> None:
     first, *others = cells_of("fig1", "smoke")
     results = [Measured(cell, (with_accuracies(0.7, 0.8, spec=cell.specs[0]),)) for cell in others]
     table = ResultTable([Measured(first, ()), *results])
     page = Reproduction(EXPERIMENTS.get("fig1"), request("fig1", "smoke"), table, Findings([])).to_markdown()
-    assert f"{len(others)} runs, 1 failed" in page
+    assert f"{len(others)} runs, 1 missing" in page
 
 
 def test_the_command_of_a_page_names_the_data_set_where_there_is_a_choice() -> None:

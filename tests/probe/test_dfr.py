@@ -201,7 +201,7 @@ def test_attribute_value_with_too_few_rows_is_named() -> None:
         ({"grid": (1.0, -1.0)}, {}, "'grid'"),
         ({"grid": (1.0, np.inf)}, {}, "'grid'"),
         ({"grid": (1.0, "C")}, {}, "'grid'"),
-        ({"repeats": 0}, {}, r"'repeats' of DFRProbe\n +given: +0\n +allowed: an int in the range \[1, inf\)"),
+        ({"repeats": 0}, {}, r"'repeats' of DFRProbe\n +given: +0\n +allowed: an int in the range \[1, 10000\]"),
         ({"repeats": 2.5}, {}, "'repeats'"),
         ({"averages": 0}, {}, "'averages'"),
         ({"max_iter": 0}, {}, "'max_iter'"),

@@ -127,7 +127,7 @@ def main(folder: str, kills: str, seed: str) -> None:
     models = {name: model_weights(root / name) for name in ("save", "first")}.values()
     while sum(hit.values()) < int(kills):
         # Most stages are those of a run.
-        name = ("run", "sweep", "run", "publish", "run", "save")[rounds % 6]
+        name = ("run", "sweep", "fetch", "run", "publish", "run", "save")[rounds % 7]
         scene, (wanted, events, seconds) = SCENES[name], plain[name]
         place, stage, rounds = root / f"{name}-{rounds}", None if name == "run" else name, rounds + 1
 

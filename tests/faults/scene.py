@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
+import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -13,6 +18,7 @@ from PIL import Image
 import ftt
 from ftt import api, checked, registry
 from ftt.data import Roots
+from ftt.data.fetch import Bundle, Collection, RemoteFile
 from ftt.data.folders import Folder
 from ftt.errors import FttError
 from ftt.launch import Resources
@@ -24,6 +30,7 @@ from ftt.store.checked_json import read_checked
 from ftt.train import saved
 
 ONE = Resources(workers=1, threads=1)
+PUBLISHED = b"what was published " * 50_000
 TIMES = ("seconds", "from_store")
 
 
@@ -86,7 +93,39 @@ def save_one(folder: Path, p: float) -> None:
     ftt.fit(ftt.load("digits"), ftt.Recipe(ftt.PCA(p=p), None), "identity").save(folder / "model")
 
 
-SCENES: dict[str, Callable[[Path, Path], None]] = {"run": run, "sweep": sweep, "publish": publish, "save": save}
+def fetch(folder: Path, images: Path) -> None:
+    """A file from a loopback server that sends it piece by piece."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(PUBLISHED)))
+            self.end_headers()
+            for start in range(0, len(PUBLISHED), 1 << 15):
+                self.wfile.write(PUBLISHED[start : start + (1 << 15)])
+                time.sleep(0.005)
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+    os.environ["no_proxy"] = "*"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    source = f"http://127.0.0.1:{server.server_address[1]}/file.bin"
+    file = RemoteFile("file.bin", hashlib.sha256(PUBLISHED).hexdigest(), source)
+    home = home_of(folder)
+    home.runs  # noqa: B018 (a store that is opened is swept)
+    Collection("things", (Bundle((file,)),)).obtain(home.roots)
+    server.shutdown()
+
+
+SCENES: dict[str, Callable[[Path, Path], None]] = {
+    "run": run,
+    "sweep": sweep,
+    "publish": publish,
+    "save": save,
+    "fetch": fetch,
+}
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -99,6 +138,8 @@ def contents(folder: Path) -> dict[str, Any]:
     for path in sorted(home.runs.root.glob("*/result.json")):
         text = read_checked(path)
         found[str(path.relative_to(folder))] = {name: value for name, value in text.items() if name not in TIMES}
+    for path in sorted((folder / "cache").rglob("*.bin")):
+        found[str(path.relative_to(folder))] = path.read_bytes()
     for path in sorted((folder / "out").glob("*")):
         found[f"out/{path.name}"] = path.read_bytes() if path.suffix != ".jsonl" else None
     for path in sorted((folder / "model").glob("*")):

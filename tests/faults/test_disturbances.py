@@ -17,7 +17,7 @@ import pytest
 
 LONG = os.environ.get("FTT_FAULTS") == "long"
 HERE = Path(__file__).parent
-STAGES = {"decode", "extract", "freeze", "train", "probe", "publish", "sweep", "save"}
+STAGES = {"fetch", "decode", "extract", "freeze", "train", "probe", "publish", "sweep", "save"}
 
 
 def driven(script: str, folder: Path, count: int) -> dict[str, Any]:

@@ -119,10 +119,14 @@ def test_two_drivers_of_one_sweep_compute_each_run_once(expected: list[dict[str,
 
 
 def test_an_interrupted_driver_ends_its_workers(tmp_path: Path) -> None:
-    driver = drive(tmp_path, workers=2)
-    wait_until(lambda: len(finished(tmp_path)) >= 1)
-    assert workers_of(tmp_path)
-    driver.send_signal(signal.SIGINT)
-    driver.communicate(timeout=30)
-    assert not workers_of(tmp_path)
-    assert len(finished(tmp_path)) < 12
+    for attempt in range(3):
+        home = tmp_path / str(attempt)
+        driver = drive(home, workers=2)
+        wait_until(lambda home=home: len(finished(home)) >= 1)  # type: ignore[misc]
+        driver.send_signal(signal.SIGINT)
+        driver.communicate(timeout=30)
+        assert not workers_of(home)
+        if len(finished(home)) < 12:
+            return
+        # On a busy machine all runs may have ended before the signal came: nothing was shown.
+    pytest.fail("three sweeps ended before they could be interrupted")

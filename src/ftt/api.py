@@ -138,7 +138,7 @@ def fit(
     Parameters
     ----------
     data : GroupedData
-        Only its training split is read, and of that only the observed labels.
+        Its training split is read with the observed labels; recipes whose sources use the target read ``val`` too.
     recipe : str or Recipe
         A recipe by name (`ftt ls recipes`), or a Recipe.
     backbone : str, optional

@@ -21,8 +21,6 @@ BUDGETS = ("cpu", "paper", "smoke")
 BACKBONES: Mapping[Kind, str] = {"images": "lite0", "features": "identity", "texts": "hf:minilm"}
 """The backbone of data that has no row of its own, by what its inputs are."""
 
-NOTHING: Options = {}
-
 
 @dataclass(frozen=True)
 class MethodSetting:

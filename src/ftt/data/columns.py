@@ -43,11 +43,16 @@ def read_columns(path: Path, needed: Collection[str] | None = None) -> dict[str,
             return _read_arrow(path, needed)
     except FttError:
         raise
-    except (ValueError, OSError, EOFError, MemoryError, RecursionError, NotImplementedError) as error:
-        raise _unreadable(path, error) from None
-    except (zipfile.BadZipFile, zlib.error, SyntaxError, TypeError, KeyError, OverflowError, RuntimeError) as error:
+    except UNREADABLE as error:
         raise _unreadable(path, error) from None
     raise unknown("kind of file", path.suffix or path.name, (".csv", ".parquet", ".npz", "folder of .npy"))
+
+
+UNREADABLE = (
+    *(ValueError, TypeError, KeyError, SyntaxError, OverflowError, RuntimeError, RecursionError, NotImplementedError),
+    *(OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error),
+)
+"""What NumPy, pyarrow and zipfile raise at files that are damaged or hostile; a fuzz of the readers found them all."""
 
 
 def _unreadable(path: Path, error: BaseException) -> FttError:

@@ -104,8 +104,6 @@ class Experiment:
         What the measured cells show.
     datasets : tuple of str
         Data sets it can be run on, the default first; none where it has its own.
-    choice : bool
-        Whether the caller may choose among `datasets`.
     reduced : str
         What differs from the paper, where the settings do not say it.
     """

@@ -22,7 +22,7 @@ from ftt.freeze.pca import PCA
 from ftt.methods.method import Method, Task
 from ftt.params import digest
 from ftt.recipe import Recipe, as_recipe
-from ftt.settings import BACKBONES, setting
+from ftt.settings import BACKBONES, setting, training_for
 from ftt.spec import Training
 from ftt.train.batches import Batches, Frozen
 from ftt.train.loop import Trainer
@@ -48,7 +48,7 @@ def fit(
     Parameters
     ----------
     data : GroupedData
-        Only its training split is read, and of that only the observed labels.
+        Its training split is read with the observed labels; recipes whose sources use the target read ``val`` too.
     recipe : Recipe or str
         Freezer, method and join, or the name of a preset (`ftt ls recipes`).
     backbone : str, optional
@@ -77,7 +77,7 @@ def fit(
         split=train,
         task=Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes), rows=rows),
         initial=create(name, train.inputs),
-        training=training or (usual.training if usual else Training()),
+        training=training or training_for(data.source),
         seed=seed,
         services=services,
         target=require_fittable(data["val"], "training") if recipe.uses_target else None,

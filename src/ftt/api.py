@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 from ftt import registry
 from ftt.caching import Cache, NoCache
 from ftt.errors import FttError, unknown
-from ftt.launch import ALL, Outcome, Resources, launch
-from ftt.params import Json
+from ftt.launch import ALL, Resources, launch
+from ftt.launch.sweep_result import SweepResult
 from ftt.progress import say
 from ftt.recipe import PRESETS, Recipe, as_recipe
 from ftt.spec import Spec, Training, checked_seed, identify
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ftt.paper.result_table import Cell, ResultTable
     from ftt.result import Result
     from ftt.runs.comparison import Comparison
-    from ftt.runs.sweep_file import Sweep
     from ftt.train import FreezeThenTrain
     from ftt.train.machine import Machine
 
@@ -238,50 +237,6 @@ def _measure(
     found = ((cell, [outcomes[spec].result for spec in cell.specs]) for cell in cells)
     table = ResultTable(Measured(cell, tuple(r for r in results if r is not None)) for cell, results in found)
     return table, {o.run.id: o.error for o in outcomes.values() if o.error is not None}
-
-
-@dataclass(frozen=True)
-class SweepResult:
-    """A sweep that was run: its file, and how each of its runs ended."""
-
-    sweep: Sweep
-    outcomes: Sequence[Outcome]
-
-    @property
-    def failed(self) -> dict[str, str]:
-        """Why runs failed, by their id."""
-        return {outcome.run.id: outcome.error for outcome in self.outcomes if outcome.error is not None}
-
-    def rows(self) -> list[dict[str, Json]]:
-        """One object per run: what was given, and how it ended."""
-        return [
-            {
-                "run_id": outcome.run.id,
-                "given": planned.given,
-                "state": "failed" if outcome.error else "done",
-                "worst_group_accuracy": outcome.result.worst_group_accuracy if outcome.result else None,
-                "average_accuracy": outcome.result.average_accuracy if outcome.result else None,
-                "from_store": outcome.result.from_store if outcome.result else None,
-                "error": outcome.error,
-                "spec": outcome.run.spec.describe(),
-            }
-            for planned, outcome in zip(self.sweep.runs, self.outcomes, strict=True)
-        ]
-
-    def to_json(self) -> dict[str, Json]:
-        total = len({outcome.run.key for outcome in self.outcomes})
-        return {"name": self.sweep.name, "total": total, "failed": len(self.failed), "runs": self.rows()}
-
-    def to_frame(self) -> DataFrame:
-        """One row per run: the fields in which runs differ, both accuracies, state."""
-        import pandas
-
-        varied, rows = self.sweep.varied(), self.rows()
-        given = [{name: planned.given.get(name) for name in varied} for planned in self.sweep.runs]
-        figures = ("worst_group_accuracy", "average_accuracy", "state", "run_id")
-        return pandas.DataFrame(
-            [{**g, **{name: row[name] for name in figures}} for g, row in zip(given, rows, strict=True)]
-        )
 
 
 def sweep(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import socket
 import struct
 import zlib
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from tests.bad_inputs.odd_files import bind_socket
 
 from ftt.data import Roots
 from ftt.data.folders import Folder
@@ -52,15 +52,6 @@ def sparse(path: Path) -> None:
         sink.truncate(2_000_000_000)
 
 
-def bound(path: Path) -> None:
-    where = Path.cwd()
-    os.chdir(path.parent)
-    try:
-        socket.socket(socket.AF_UNIX).bind(path.name)
-    finally:
-        os.chdir(where)
-
-
 EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 20 20\n%%EndComments\n(/tmp/ran) (w) file\n%%EOF\n"
 CASES: dict[str, tuple[Write, str]] = {
     "EPS called png": (raw(EPS), "not an image"),
@@ -88,7 +79,7 @@ CASES: dict[str, tuple[Write, str]] = {
     "missing": (lambda path: None, "the file is missing"),
     "a pipe": (os.mkfifo, "a named pipe"),
     "a device": (lambda path: path.symlink_to("/dev/zero"), "a device"),
-    "a socket": (bound, "a socket"),
+    "a socket": (bind_socket, "a socket"),
     "a folder": (Path.mkdir, "a folder, not a regular file"),
     "a link to itself": (lambda path: path.symlink_to(path), "leads back to itself"),
     "a link to nothing": (lambda path: path.symlink_to(path.parent / "nothing"), "missing"),

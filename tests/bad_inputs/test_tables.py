@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import socket
 import struct
 import zipfile
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from tests.bad_inputs.odd_files import bind_socket
 
 import ftt
 from ftt.errors import FttError
@@ -120,15 +120,6 @@ def loop(path: Path) -> None:
     path.symlink_to(path)
 
 
-def listening(path: Path) -> None:
-    where = Path.cwd()
-    os.chdir(path.parent)
-    try:
-        socket.socket(socket.AF_UNIX).bind(path.name)
-    finally:
-        os.chdir(where)
-
-
 def parquet(**changes: Any) -> Write:
     def write(path: Path) -> None:
         columns = {**GOOD, "features": GOOD["features"].tolist(), **changes}
@@ -212,7 +203,7 @@ EMBEDDINGS: dict[str, tuple[str, Write, str]] = {
     "zip bomb": (".npz", bomb, "unpack to 20,0"),
     "npz that is a pipe": (".npz", pipe, "named pipe"),
     "npz that is a device": (".npz", device, "a device"),
-    "npz that is a socket": (".npz", listening, "a socket"),
+    "npz that is a socket": (".npz", bind_socket, "a socket"),
     "npz that is a folder": (".npz", lambda path: path.mkdir(), "no column in"),
     "npz that is a loop": (".npz", loop, "leads back to itself"),
     "Parquet of text": (".parquet", raw(b"a,b\n1,2\n"), "cannot be read"),

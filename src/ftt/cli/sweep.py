@@ -10,8 +10,8 @@ import typer
 from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json, print_lines, print_table
 
 if TYPE_CHECKING:
-    from ftt.api import SweepResult
     from ftt.launch import Outcome
+    from ftt.launch.sweep_result import SweepResult
     from ftt.store import Home
 
 

@@ -9,14 +9,18 @@ import numpy as np
 import pytest
 
 import ftt
-from ftt.paper.result_table import WORST, Cell, Measured
-from ftt.report.tables import seeds_table
+from ftt.paper.experiment import Experiment, Findings, Request
+from ftt.paper.result_table import WORST, Cell, Measured, ResultTable
+from ftt.report.tables import dims_table, seeds_table
 from ftt.result import ONE_CLASS, Result
+from ftt.runs.comparison import Comparison
+from ftt.store import Home
 from ftt.store.query import collect, query
 from tests.cli.shell import Shell
 from tests.planted import SPEC, with_accuracies
 
 N = 240
+HOME = Home(Path("home"))
 
 
 @pytest.fixture(scope="module")
@@ -57,4 +61,36 @@ def test_tables_of_seeds_and_of_the_paper_say_so() -> None:
     rows = seeds_table([fine, collapsed()]).rows
     assert ["one class only" in row[-1] for row in rows[:2]] == [False, True]
     assert "one class" not in Measured(Cell("a", "b", (SPEC,)), (fine,)).text(WORST)
-    assert "predicts one class only" in Measured(Cell("a", "b", (SPEC,)), (fine, collapsed())).text(WORST)
+    assert "one class only" in Measured(Cell("a", "b", (SPEC,)), (fine, collapsed())).text(WORST)
+
+
+def test_every_experiment_names_the_cells_whatever_its_tables_show() -> None:
+    cells = {"64": with_accuracies(0.5, 0.7), "2": collapsed()}
+    table = ResultTable(Measured(Cell(row, "core 20%", (SPEC,)), (result,)) for row, result in cells.items())
+    (said,) = Experiment("grid", "Grid", "?", findings=lambda *_: Findings([])).shows(table, Request(), HOME).sentences
+    assert "2 at core 20%" in said
+    assert "64" not in said
+    fine = ResultTable(table.cells[:1])
+    assert not Experiment("grid", "Grid", "?", findings=lambda *_: Findings([])).shows(fine, Request(), HOME).sentences
+
+
+def test_tables_of_dimensions_and_of_recipes_say_so() -> None:
+    pair = [with_accuracies(0.5, 0.7), collapsed()]
+    assert ["one class only" in row[0] for row in dims_table(pair).rows] == [False, True]
+    compared = Comparison({"erm": pair[:1], "ftt": pair[1:]})
+    assert ["one class only" in row[0] for row in compared.table().rows] == [False, True]
+    assert compared.to_frame()["one_class"].tolist() == [False, True]
+
+
+def test_sweep_says_so_on_screen_in_json_and_in_a_frame(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "sweep.toml"
+    file.write_text(
+        f'name = "one"\n[base]\ndataset = "embeddings"\npath = "{home / "own.npz"}"\n[grid]\nrecipe = ["init"]'
+    )
+    shell = Shell(monkeypatch, capsys, tmp_path)
+    call = ("sweep", file, "--home", home / "home", "--workers", "1")
+    assert "done (one class only)" in shell(*call).out
+    assert shell.json(*call)["runs"][0]["one_class"] is True
+    assert ftt.sweep(file, home=home / "home").to_frame()["one_class"].tolist() == [True]

@@ -18,6 +18,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -211,6 +212,8 @@ def check_command(command: str) -> None:
     if context.info_name == "reproduce":
         options = {name: context.params[name] for name in ("budget", "dataset")}
         EXPERIMENTS.get(context.params["name"]).checked(Request(**options))
+    if context.info_name == "compare":
+        context.args = list(dropwhile(lambda word: not word.startswith("--"), context.args))
     if context.args:
         dataset = context.params.get("dataset") or context.params["name"]
         asked = ("recipe", "freeze", "method", "budget")
@@ -262,3 +265,13 @@ def test_the_one_file_example_shows_the_claim_on_average() -> None:
             worst[name] = worst.get(name, 0) + accuracy / 3
     assert worst["ERM"] < worst["initial features"] - 5
     assert worst["Freeze then Train"] > worst["initial features"] - 5
+
+
+@pytest.mark.slow
+def test_the_tour_goes_from_a_folder_of_images_to_a_decision() -> None:
+    tour = str(ROOT / "examples" / "tour.py")
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, tour, "1"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "decision: " in done.stdout
+    assert "on the worst group" in done.stdout

@@ -237,3 +237,24 @@ def test_frozen_features_are_computed_in_the_precision_of_the_caller(dtype: Any)
     signs = np.sign((frozen.components_ * oracle.components_).sum(axis=1))
     wanted = oracle.transform(X.astype(np.float64)) * signs
     np.testing.assert_allclose(found, wanted, atol=1e-8 if dtype == np.float64 else 1e-5)
+
+
+def test_p_auto_chooses_anew_at_every_probing() -> None:
+    """Trained features that carry the shortcut alone are dropped where the target does not have it."""
+    rng = np.random.default_rng(0)
+    core, a = rng.integers(0, 2, (2, 600))
+    noisy = np.where(rng.random(600) < 0.3, 1 - core, core)
+
+    def features(core: Any, a: Any) -> Any:
+        return np.c_[core + 0.4 * rng.standard_normal(600), 20.0 * a, rng.standard_normal((600, 6))]
+
+    model = ftt.FTTClassifier(p="auto", epochs=5).fit(features(core, noisy), noisy, attribute=noisy)
+    model.probe(features(core, a), noisy, attribute=a)
+    assert model.chosen_ in ("initial", "both")
+    assert model.score(features(core, a), core) > 0.8
+    assert model.predict_proba(features(core, a)).shape == (600, 2)
+
+
+def test_p_auto_needs_a_method_by_name() -> None:
+    with pytest.raises(FttError, match="needs a method by name"):
+        ftt.FTTClassifier(p="auto", method=ftt.ERM()).fit(np.eye(4), [0, 1, 0, 1])

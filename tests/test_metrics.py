@@ -16,7 +16,7 @@ from sklearn.metrics import accuracy_score
 from ftt.arrays import IntArray
 from ftt.data import DatasetInfo
 from ftt.errors import FttError
-from ftt.metrics import GroupReport, Rate, report_groups
+from ftt.metrics import GroupReport, Rate, crossed_groups, report_groups
 from ftt.report.tables import result_table
 from tests.planted import planted_report, planted_result
 
@@ -192,3 +192,36 @@ def test_on_balanced_rows_the_headline_is_the_papers_worst_group() -> None:
     assert report.headline == report.worst
     assert report.attribute_only == 0.5
     assert report.remarks() == []
+
+
+def test_crossed_groups_agree_with_fairlearn() -> None:
+    from fairlearn.metrics import MetricFrame
+    from sklearn.metrics import accuracy_score
+
+    rng = np.random.default_rng(0)
+    truth, predicted = rng.integers(0, 3, 200), rng.integers(0, 3, 200)
+    place, sex = rng.choice(["land", "water"], 200), rng.choice(["f", "m"], 200)
+    found = {group.parts: group.rate for group in crossed_groups(predicted == truth, {"place": place, "sex": sex})}
+    frame = MetricFrame(
+        metrics=accuracy_score,
+        y_true=truth,
+        y_pred=predicted,
+        sensitive_features={"place": place, "sex": sex},
+    )
+    assert len(found) == 8
+    for (a, b), accuracy in frame.by_group.items():
+        assert found[("place", a), ("sex", b)].value == pytest.approx(accuracy)
+
+
+def test_groups_smaller_than_asked_for_and_deeper_crossings_are_left_out() -> None:
+    columns = {"place": ["land", "land", "water"], "sex": ["f", "m", "m"], "age": ["old", "old", "old"]}
+    assert {g.name for g in crossed_groups([1, 1, 0], columns, fewest=2, deepest=1)} == {
+        "place = land",
+        "sex = m",
+        "age = old",
+    }
+
+
+def test_a_column_of_another_length_is_refused_by_name() -> None:
+    with pytest.raises(FttError, match="'place' has another length"):
+        crossed_groups([1, 0], {"place": ["land"]})

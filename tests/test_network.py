@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -57,12 +58,65 @@ def collection(address: str) -> Collection:
     return Collection("own", (Bundle((RemoteFile("a.bin", "0" * 64, f"http://{address}/a.bin"),)),))
 
 
+def said_after(brief: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for three times as long, and say so after a third of it."""
+    usual = network.waiting_for
+    monkeypatch.setattr(network, "PATIENCE", 3 * brief)
+    monkeypatch.setattr(network, "waiting_for", lambda what: usual(what, after=brief))
+
+
+@pytest.fixture
+def trickling() -> Iterator[str]:
+    """The address of a server that sends the head of its answer a byte at a time, and never all of it."""
+    server, over = socket.create_server(("127.0.0.1", 0)), threading.Event()
+
+    def answer(line: socket.socket) -> None:
+        with line, suppress(OSError):
+            line.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+            while not over.wait(0.05):
+                line.sendall(b"a")
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=answer, args=server.accept()[:1], daemon=True).start()
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield f"127.0.0.1:{server.getsockname()[1]}"
+    over.set()
+    # Closing alone leaves a thread that accepts, and its port, for one more connection.
+    server.shutdown(socket.SHUT_RDWR)
+    server.close()
+
+
+@pytest.mark.usefixtures("online")
+def test_download_from_a_server_that_trickles_its_head_ends_as_from_one_that_never_answers(
+    trickling: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said_after(BRIEF, monkeypatch)
+    heard, start = Heard(), time.monotonic()
+    with shown_on(heard), pytest.raises(NotHereError, match="timed out"):
+        download(f"http://{trickling}/a.bin", tmp_path / "a.part")
+    assert time.monotonic() - start < 5
+    assert any(line.startswith(f"waiting for an answer of {trickling}") for line in heard.said)
+    assert not (tmp_path / "a.part").exists()
+
+
+@pytest.mark.usefixtures("online")
+def test_hub_that_trickles_its_head_is_given_up(trickling: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", f"http://{trickling}")
+    monkeypatch.setattr(network, "PATIENCE", BRIEF)
+    asked: list[bool] = []
+    monkeypatch.setattr(network, "hub_offline", lambda: asked.append(True))
+    network.reach_hub()
+    assert asked
+
+
 @pytest.mark.usefixtures("online")
 def test_download_from_a_server_that_never_answers_ends_and_says_what_it_waits_for(
     silent: tuple[str, list[socket.socket]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ftt.data.download.PATIENCE", 3 * BRIEF)
-    monkeypatch.setattr("ftt.data.download.waiting_for", lambda what: network.waiting_for(what, after=BRIEF))
+    said_after(BRIEF, monkeypatch)
     heard, start = Heard(), time.monotonic()
     with shown_on(heard), pytest.raises(NotHereError, match="timed out"):
         download(f"http://{silent[0]}/a.bin", tmp_path / "a.part")
@@ -137,7 +191,7 @@ def test_offline_the_hub_clients_make_no_connection(
 def test_cluster_that_never_answers_is_refused_in_time(
     form: str, silent: tuple[str, list[socket.socket]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from ftt.launch import ray as launcher
+    from ftt.launch import cluster as launcher
 
     monkeypatch.setenv("RAY_ADDRESS", form.format(silent[0]))
     monkeypatch.setattr(launcher, "PATIENCE", BRIEF)

@@ -15,11 +15,13 @@ import pyarrow as pa
 import pytest
 
 from ftt.cli.common import print_lines, print_table
-from ftt.cli.screen import Bars, Lines
 from ftt.plain_text import markdown_cell, printable
+from ftt.report.charts import chart_of
 from ftt.report.formats import as_text
-from ftt.report.page import Block, write_page
+from ftt.report.page import Page, Section, render
+from ftt.report.parts import Figure
 from ftt.report.tables import TextTable
+from ftt.screen import Bars, Lines
 from ftt.train import fit
 from tests.cli.shell import Shell
 from tests.contracts.small import small_data
@@ -106,10 +108,10 @@ def test_model_card_keeps_notes_in_their_cells(tmp_path: Path) -> None:
     assert "| licence | &lt;script&gt;x&lt;/script&gt; \\| a \\| b \\| |" in text
 
 
-def test_scripts_of_a_page_hold_no_tags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scripts_of_a_page_hold_no_tags(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ftt.report.page.drawing_library", lambda: "")
-    chart = {"title": "<!--<script></script>"}
-    text = write_page(tmp_path / "p.html", "t", [], [Block("h", chart=chart)]).read_text()
-    script = text.split("<script>")[-1].split("</script>")[0]
-    assert "<" not in script
-    assert json.loads(re.findall(r'"#chart-1", (\{.*?\}),', script)[0]) == chart
+    chart = chart_of([{"x": "<!--<script></script>"}]).mark_point().encode(x="x:N")
+    text = render(Page("t", [], [Section("s", [Figure("h", "what it shows", chart)])]))
+    (data,) = re.findall(r'<script type="application/json" id="chart-1-1">(.*?)</script>', text)
+    assert "<" not in data
+    assert json.loads(data)["data"]["values"] == [{"x": "<!--<script></script>"}]

@@ -79,10 +79,11 @@ def test_noises_and_held_out_domains_are_the_same_from_flags_and_in_a_cell() -> 
 
 @pytest.mark.parametrize("dataset", demo_claims.DATASETS)
 def test_the_six_runs_of_the_demo_are_what_ftt_run_does_with_the_same_names(dataset: str) -> None:
-    listed = demo_claims.specs(dataset)
+    listed = demo_claims.plan(dataset, full=True)
     assert len(listed) == 6
-    for (core, spurious), recipe, spec in listed:
-        assert of_run(dataset, "--core-noise", str(core), "--spurious-noise", str(spurious), recipe=recipe) == spec
+    for line in listed:
+        noises = ("--core-noise", str(line.noises[0]), "--spurious-noise", str(line.noises[1]))
+        assert [of_run(dataset, *noises, recipe=line.recipe, seed=spec.seed) for spec in line.specs] == [*line.specs]
 
 
 @pytest.mark.parametrize("names", [{"recipe": "init"}, {"recipe": "pca"}, {"recipe": "ftt", "p": 1.0}], ids=str)
@@ -125,7 +126,8 @@ def test_command_python_lines_and_demo_of_the_readme_are_one_training() -> None:
     calls = calls_of("\n".join(re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)))
     ([dataset], options), ([recipe], training) = calls["ftt.load"], calls["ftt.fit"]
     loaded = registry.DATASETS.build({"name": dataset, **options})
-    in_demo = next(s for noises, name, s in demo_claims.specs("dominoes") if (noises, name) == ((0.2, 0.0), "ftt"))
+    full = demo_claims.plan("dominoes", full=True)
+    (in_demo,) = next(line.specs for line in full if (line.noises, line.recipe) == ((0.2, 0.0), "ftt"))
     assert command == in_demo
     # What `fit` is not told, it takes from the settings of the data set.
     assert (loaded, preset(recipe), training) == (in_demo.data, in_demo.recipe, {})

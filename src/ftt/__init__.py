@@ -11,8 +11,26 @@ from ftt.version import __version__
 
 if TYPE_CHECKING:
     from ftt import theory
-    from ftt.api import compare, fit, ls, reproduce, results, run, sweep
+    from ftt.api import (
+        audit,
+        compare,
+        diagnose,
+        export,
+        fit,
+        ls,
+        plan,
+        predict,
+        reproduce,
+        results,
+        rm,
+        run,
+        save,
+        show,
+        sweep,
+        write_report,
+    )
     from ftt.data import GroupedData, load
+    from ftt.diagnosis import Audit, Diagnosis
     from ftt.errors import FttError
     from ftt.estimators import FTTClassifier, PCAFreezer
     from ftt.freeze.contrastive import Contrastive
@@ -26,6 +44,7 @@ if TYPE_CHECKING:
     from ftt.methods.irm import IRM
     from ftt.methods.jtt import JTT
     from ftt.metrics import GroupReport, group_report
+    from ftt.model import Model
     from ftt.probe import DFRProbe, fit_together
     from ftt.recipe import Recipe
     from ftt.result import Result
@@ -35,9 +54,11 @@ if TYPE_CHECKING:
     from ftt.train import FreezeThenTrain
 
 _HOMES = {
+    "Audit": "ftt.diagnosis",
     "CVaRDRO": "ftt.methods.cvar_dro",
     "Contrastive": "ftt.freeze.contrastive",
     "DFRProbe": "ftt.probe",
+    "Diagnosis": "ftt.diagnosis",
     "ERM": "ftt.methods.erm",
     "FTTClassifier": "ftt.estimators",
     "FreezeThenTrain": "ftt.train",
@@ -48,6 +69,7 @@ _HOMES = {
     "Home": "ftt.store",
     "IRM": "ftt.methods.irm",
     "JTT": "ftt.methods.jtt",
+    "Model": "ftt.model",
     "OffDiagonal": "ftt.freeze.offdiag",
     "PCA": "ftt.freeze.pca",
     "PCAFreezer": "ftt.estimators",
@@ -58,17 +80,26 @@ _HOMES = {
     "Result": "ftt.result",
     "Spec": "ftt.spec",
     "Training": "ftt.spec",
+    "audit": "ftt.api",
     "compare": "ftt.api",
+    "diagnose": "ftt.api",
+    "export": "ftt.api",
     "fit": "ftt.api",
     "fit_together": "ftt.probe",
     "group_report": "ftt.metrics",
     "load": "ftt.data",
     "ls": "ftt.api",
+    "plan": "ftt.api",
+    "predict": "ftt.api",
     "reproduce": "ftt.api",
     "results": "ftt.api",
+    "rm": "ftt.api",
     "run": "ftt.api",
+    "save": "ftt.api",
+    "show": "ftt.api",
     "sweep": "ftt.api",
     "worst_group_scorer": "ftt.scoring",
+    "write_report": "ftt.api",
 }
 
 __all__ = [
@@ -76,9 +107,11 @@ __all__ = [
     "IRM",
     "JTT",
     "PCA",
+    "Audit",
     "CVaRDRO",
     "Contrastive",
     "DFRProbe",
+    "Diagnosis",
     "FTTClassifier",
     "FreezeThenTrain",
     "FttError",
@@ -86,6 +119,7 @@ __all__ = [
     "GroupReport",
     "GroupedData",
     "Home",
+    "Model",
     "OffDiagonal",
     "PCAFreezer",
     "Probing",
@@ -96,18 +130,27 @@ __all__ = [
     "Spec",
     "Training",
     "__version__",
+    "audit",
     "compare",
+    "diagnose",
+    "export",
     "fit",
     "fit_together",
     "group_report",
     "load",
     "ls",
+    "plan",
+    "predict",
     "reproduce",
     "results",
+    "rm",
     "run",
+    "save",
+    "show",
     "sweep",
     "theory",
     "worst_group_scorer",
+    "write_report",
 ]
 
 

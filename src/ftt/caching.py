@@ -12,6 +12,12 @@ from typing import Any, Protocol
 
 import numpy.typing as npt
 
+from ftt.arrays import Float32Array
+from ftt.rows import InMemory, Rows
+
+MakeRows = Callable[[int, int], Float32Array]
+"""From a first and a last row (not included) to the rows between them."""
+
 
 @dataclass(frozen=True)
 class Artifact:
@@ -28,9 +34,16 @@ class Cache(Protocol):
         """What is kept under (stage, key); made and kept first if it is not there."""
         ...
 
+    def keep_rows(self, stage: str, key: str, n: int, make: MakeRows) -> Rows:
+        """A table of n rows that is kept under (stage, key); what is missing of it is made and kept first."""
+        ...
+
 
 class NoCache:
     """Keeps nothing."""
 
     def keep(self, stage: str, key: str, make: Callable[[], Artifact]) -> Artifact:
         return make()
+
+    def keep_rows(self, stage: str, key: str, n: int, make: MakeRows) -> Rows:
+        return InMemory(make(0, n))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -21,6 +22,9 @@ from safetensors.numpy import save_file
 from ftt.atomic import replacing
 from ftt.params import Json, canonical
 from ftt.progress import say
+from ftt.rows import BLOCK, RowFile
+
+_KINDS = {"F32": "<f4", "F64": "<f8"}
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -55,6 +59,33 @@ def load(path: Path) -> tuple[Arrays, dict[str, Any]]:
     except KeyError as error:
         raise DamagedError(f"{error} is missing in its header") from None
     except (SafetensorError, OSError, ValueError, TypeError, RecursionError) as error:
+        raise DamagedError(str(error)) from None
+    raise DamagedError("its checksum is wrong")
+
+
+def load_rows(path: Path, name: str) -> RowFile:
+    """One array of a file that is there, verified piece by piece and not held; `DamagedError` as in `load`."""
+    try:
+        with path.open("rb") as stream:
+            length = int.from_bytes(stream.read(8), "little")
+            size = path.stat().st_size
+            header = json.loads(stream.read(length)) if length <= size else {}
+        notes, described = header["__metadata__"], header[name]
+        kind, shape = np.dtype(_KINDS[described["dtype"]]), tuple(int(side) for side in described["shape"])
+        first, last = described["data_offsets"]
+        whole = len(header) == 2 and first == 0 and 8 + length + last == size
+        if not whole or last != kind.itemsize * math.prod(shape) or not shape:
+            raise DamagedError("its header does not describe what it holds")
+        rows = RowFile(path, 8 + length, kind, shape)
+        sha = hashlib.sha256(notes["notes"].encode())
+        sha.update(f"\0{name} {kind.str} {shape}\0".encode())
+        for start in range(0, len(rows), BLOCK):
+            sha.update(rows[start : start + BLOCK].data)
+        if sha.hexdigest() == notes["sha256"]:
+            return rows
+    except KeyError as error:
+        raise DamagedError(f"{error} is missing in its header") from None
+    except (OSError, ValueError, TypeError, RecursionError, OverflowError) as error:
         raise DamagedError(str(error)) from None
     raise DamagedError("its checksum is wrong")
 

@@ -65,7 +65,7 @@ def unknown(kind: str, name: object, known: Iterable[str], *, hint: str | None =
       next:    did you mean 'dominoes'?
     """
     known = sorted(known)
-    near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), known, n=1)
     guess = f"did you mean {near[0]!r}?" if near else None
     steps = "; ".join(step for step in (guess, hint) if step)
     return FttError(

@@ -36,6 +36,7 @@ from ftt.probe.parameters import (
 )
 from ftt.recipe import Recipe
 from ftt.settings import setting
+from ftt.sources.auto import held_out_score
 from ftt.spec import Training
 from ftt.train import FreezeThenTrain, fit
 from ftt.train.export import FeatureModule
@@ -120,8 +121,10 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     Parameters
     ----------
-    p : float, optional
-        Share of frozen features, 0 <= p <= 1; by default that of the freezer, 0.25.
+    p : float or "auto", optional
+        Share of frozen features, 0 <= p <= 1; by default that of the freezer, 0.25. With ``"auto"`` the method is
+        trained alone (by name), and every probing keeps all initial features, all trained ones or both, whichever has
+        the best worst group on held-out halves of its data.
     freezer : str, Freezer or None
         A name of `ftt ls freezers`, or an object such as ``ftt.PCA(rows=1000)``; None freezes nothing.
     method : str, Method or None
@@ -143,6 +146,8 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         The fitted features.
     probe_ : DFRProbe
         The last layer in use.
+    chosen_ : {"initial", "both", "trained"}
+        What the last probing kept; only with ``p="auto"``.
 
     Examples
     --------
@@ -157,7 +162,7 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
     __metadata_request__fit: ClassVar = {"attribute": True}
     __metadata_request__probe: ClassVar = {"attribute": True}
     _constraints: ClassVar[dict[str, list[Any]]] = {
-        "p": [Interval(Real, 0, 1, closed="both"), None],
+        "p": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
         "freezer": [str, Freezer, None],
         "method": [str, Method, None],
         "branch": [StrOptions(set(BRANCHES))],
@@ -171,7 +176,7 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
 
     def __init__(
         self,
-        p: float | None = None,
+        p: float | str | None = None,
         freezer: str | Freezer | None = "pca",
         method: str | Method | None = "erm",
         branch: str = "linear",
@@ -206,7 +211,7 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
             Groups, for the methods that use them and for the first probe.
         """
         check_parameters(self, self._constraints)
-        recipe = Recipe(_freezer(self.freezer, self.p), _method(self.method), self.join)
+        recipe = self._recipe()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
@@ -307,13 +312,26 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         with tempfile.TemporaryDirectory() as folder:
             for name, content in files.items():
                 (Path(folder) / Path(name).name).write_bytes(content.tobytes())
-            like = ArrayInputs(np.zeros((1, self.n_features_in_), dtype=np.float32), "features")
-            self.model_ = FreezeThenTrain.load(folder, like)
+            self.model_ = FreezeThenTrain.load(folder)
         self._export()
+
+    def _recipe(self) -> Recipe:
+        if self.p != "auto":
+            return Recipe(_freezer(self.freezer, cast("float | None", self.p)), _method(self.method), self.join)
+        if not isinstance(self.method, str):
+            raise FttError("p='auto' needs a method by name", given=repr(self.method), allowed="method='erm'")
+        sources = [{"name": "initial"}, {"name": "trained", "by": self.method}]
+        return Recipe(sources=tuple(registry.SOURCES.build(source) for source in sources))
 
     def _checked(self, X: Any) -> FloatArray:
         check_is_fitted(self, "probe_")
-        return self._features(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        phi = self._features(validate_data(self, X, dtype=[np.float64, np.float32], reset=False))
+        return phi[:, self._columns(self.chosen_)] if self.p == "auto" else phi
+
+    def _columns(self, choice: str) -> slice:
+        """The columns of the features that a choice of ``p="auto"`` keeps."""
+        first = self.model_.widths[0]
+        return {"initial": slice(0, first), "both": slice(None), "trained": slice(first, None)}[choice]
 
     def _features(self, X: FloatArray) -> FloatArray:
         with torch.inference_mode():
@@ -325,7 +343,16 @@ class FTTClassifier(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: 
         self.features_ = FeatureModule(self.model_).double()
 
     def _fit_probe(self, X: FloatArray, y: npt.NDArray[Any], attribute: Any, seed: int) -> None:
-        self.probe_ = DFRProbe(random_state=seed).fit(self._features(X), y, attribute=attribute)
+        phi = self._features(X)
+        if self.p == "auto":
+            codes, groups = (np.unique(y, return_inverse=True)[1], encode_attribute(attribute, len(y))[1])
+            scores = {
+                choice: held_out_score(phi[:, self._columns(choice)], codes, groups, seed)
+                for choice in ("initial", "both", "trained")
+            }
+            self.chosen_ = max(scores, key=lambda choice: scores[choice])
+            phi = phi[:, self._columns(self.chosen_)]
+        self.probe_ = DFRProbe(random_state=seed).fit(phi, y, attribute=attribute)
 
     def _every_class(self, columns: FloatArray, absent: float) -> FloatArray:
         """Columns of the probe's classes as columns of all classes."""

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from statistics import fmean
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from ftt.arrays import BoolArray, Float32Array, IntArray
 from ftt.data.grouped import DatasetInfo, HeldOut, Split
 from ftt.errors import FttError
 from ftt.params import Json
+from ftt.rows import Rows
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 Group = tuple[str, str]
 """A label and an attribute value."""
+
+Key = TypeVar("Key", bound=Hashable)
+"""How a group is named."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,8 @@ class Rate:
         """Wilson score interval; unlike the normal one it stays in [0, 1] and is not empty at 0 or 1."""
         if self.n == 0:
             return (0.0, 1.0)
+        from scipy.special import ndtri  # Not at the top: a table of stored results needs no SciPy.
+
         z = float(ndtri(0.5 + level / 2))
         centre = self.value + z * z / (2 * self.n)
         half = z * np.sqrt(self.value * (1 - self.value) / self.n + z * z / (4 * self.n * self.n))
@@ -139,18 +148,7 @@ class GroupReport:
 
     def weighted_average(self, weights: dict[Group, float]) -> float:
         """Group accuracies averaged with the given weights, such as the training shares (WILDS' adjusted average)."""
-        used = {group: weight for group, weight in weights.items() if weight}
-        for group, weight in used.items():
-            if group not in self.by_label_and_attribute or not self.by_label_and_attribute[group].n or weight < 0:
-                raise FttError(
-                    f"invalid weight for the group {group}",
-                    given=f"weight {weight:g}",
-                    allowed="positive weights for groups that have rows in this split",
-                )
-        if not used:
-            raise FttError("the weights are all zero", given=weights, allowed="at least one positive weight")
-        weighted = sum(self.by_label_and_attribute[group].value * weight for group, weight in used.items())
-        return weighted / sum(used.values())
+        return adjusted_average(self.by_label_and_attribute, weights)
 
     @classmethod
     def mean(cls, reports: Sequence[GroupReport]) -> GroupReport:
@@ -201,6 +199,15 @@ class GroupReport:
             },
             clean=text["labels"] == "clean",
         )
+
+    def to_frame(self) -> DataFrame:
+        """One row per group, by attribute and by label and attribute: label, group, accuracy, interval, n."""
+        import pandas
+
+        rows = [{"label": None, "group": name, **rate.to_json()} for name, rate in self.by_attribute.items()]
+        cells = self.by_label_and_attribute.items()
+        rows += [{"label": label, "group": name, **rate.to_json()} for (label, name), rate in cells]
+        return pandas.DataFrame(rows)
 
     def rows(self) -> Iterator[tuple[str, str, Rate]]:
         """(kind, name, rate) of every line of the printed report."""
@@ -283,6 +290,98 @@ def report_groups(
     )
 
 
+def adjusted_average(rates: Mapping[Key, Rate], weights: Mapping[Key, float]) -> float:
+    """Accuracies of groups averaged with weights, such as their training shares (WILDS' adjusted average).
+
+    Parameters
+    ----------
+    rates : mapping of group to Rate
+    weights : mapping of group to float
+        Not negative; groups without a weight do not count.
+
+    Examples
+    --------
+    >>> adjusted_average({"land": Rate(9, 10), "water": Rate(5, 10)}, {"land": 300, "water": 100})
+    0.8
+    """
+    used = {group: weight for group, weight in weights.items() if weight}
+    for group, weight in used.items():
+        if group not in rates or not rates[group].n or not weight > 0:
+            raise FttError(
+                f"invalid weight for the group {group}",
+                given=f"weight {weight:g}",
+                allowed="positive weights for groups that have rows in this split",
+            )
+    if not used:
+        raise FttError("the weights are all zero", given=dict(weights), allowed="at least one positive weight")
+    return sum(rates[group].value * weight for group, weight in used.items()) / sum(used.values())
+
+
+@dataclass(frozen=True)
+class CrossedGroup:
+    """The rows that share the values of one or several columns, and the right answers among them."""
+
+    parts: tuple[tuple[str, str], ...]
+    rate: Rate
+
+    @property
+    def name(self) -> str:
+        """As ``place = water, sex = f``."""
+        return ", ".join(f"{column} = {value}" for column, value in self.parts)
+
+
+def crossed_groups(
+    right: npt.ArrayLike, columns: Mapping[str, npt.ArrayLike], *, fewest: int = 1, deepest: int | None = None
+) -> list[CrossedGroup]:
+    """Right answers by the values of every column and of every crossing of columns.
+
+    Parameters
+    ----------
+    right : (n,) array of bool or float
+        Whether each row was answered correctly; shares between 0 and 1 are means over several models.
+    columns : mapping of str to (n,) array
+        What the rows are grouped by, such as the label and several attributes.
+    fewest : int
+        Groups with fewer rows are left out.
+    deepest : int, optional
+        Largest number of columns that are crossed; by default all.
+
+    Returns
+    -------
+    list of CrossedGroup
+        Single columns first, in the order given; values in sorted order.
+
+    Examples
+    --------
+    >>> found = crossed_groups([1, 0, 1], {"place": ["land", "water", "water"], "sex": ["f", "f", "m"]})
+    >>> [(group.name, group.rate.value) for group in found][1:5]
+    [('place = water', 0.5), ('sex = f', 0.5), ('sex = m', 1.0), ('place = land, sex = f', 1.0)]
+    """
+    score = np.asarray(right, dtype=np.float64)
+    encoded = {}
+    for name, column in columns.items():
+        values, codes = np.unique(np.asarray(column), return_inverse=True)
+        if codes.shape != score.shape:
+            raise FttError(
+                f"the column {name!r} has another length than the answers",
+                given=f"{codes.size} and {score.size}",
+                allowed="one value per row",
+            )
+        encoded[name] = ([str(value) for value in values], codes)
+    found = []
+    for depth in range(1, (len(columns) if deepest is None else min(deepest, len(columns))) + 1):
+        for crossed in combinations(columns, depth):
+            # Only combinations that occur: the product of many columns would be far larger than the data.
+            cells, member = np.unique(np.stack([encoded[c][1] for c in crossed], axis=1), axis=0, return_inverse=True)
+            member = member.reshape(-1)
+            counts, sums = np.bincount(member), np.bincount(member, weights=score)
+            for cell, n, total in zip(cells, counts, sums, strict=True):
+                if n >= fewest:
+                    parts = tuple((c, encoded[c][0][code]) for c, code in zip(crossed, cell, strict=True))
+                    found.append(CrossedGroup(parts, Rate(float(total), int(n))))
+    return found
+
+
 class Predicts(Protocol):
     """A fitted probe."""
 
@@ -295,6 +394,13 @@ class Transforms(Protocol):
     def transform(self, split: Split) -> Float32Array: ...
 
 
+@runtime_checkable
+class ReadByRows(Protocol):
+    """A fitted model whose features need not fit in memory."""
+
+    def rows(self, split: Split) -> Rows: ...
+
+
 def group_report(probe: Predicts, model: Transforms, split: HeldOut) -> GroupReport:
     """Evaluate a probe on a model's features of a held-out split, against its clean labels."""
     if not isinstance(split, HeldOut):
@@ -304,5 +410,16 @@ def group_report(probe: Predicts, model: Transforms, split: HeldOut) -> GroupRep
             allowed="test",
             hint="pass data['test']",
         )
-    predicted = probe.predict(model.transform(split))
+    return report_on(predict(probe, model, split), split)
+
+
+def report_on(predicted: npt.NDArray[Any], split: HeldOut) -> GroupReport:
+    """Evaluate predictions for a held-out split against its clean labels."""
     return report_groups(predicted, split.y_clean, split.a, split.info, clean=split.clean_known)
+
+
+def predict(probe: Predicts, model: Transforms, split: Split) -> npt.NDArray[Any]:
+    """(n,) predictions for a split; block by block where the model can be read by rows."""
+    if isinstance(model, ReadByRows):
+        return np.concatenate([probe.predict(block) for block in model.rows(split).blocks()])
+    return probe.predict(model.transform(split))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import queue
 import sys
 import threading
 import urllib.error
@@ -15,6 +16,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -22,7 +24,7 @@ from ftt.progress import current, say
 
 VARIABLE = "FTT_OFFLINE"
 PATIENCE = 10.0
-"""Seconds without a byte after which a connection counts as dead."""
+"""Seconds without a byte, or until the head of an answer is complete, after which a connection counts as dead."""
 HUB = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
@@ -63,14 +65,44 @@ def reach_hub() -> None:
         return
     address = os.environ.get("HF_ENDPOINT") or "https://huggingface.co"
     try:
-        with waiting_for(f"an answer of {address} (at most {PATIENCE:g} s)"):
-            urllib.request.urlopen(urllib.request.Request(address, method="HEAD"), timeout=PATIENCE).close()
+        ask(urllib.request.Request(address, method="HEAD")).close()
     except urllib.error.HTTPError:
         return  # It answers.
     except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         say(f"{address} does not answer ({reason}): its local cache is used")
         hub_offline()
+
+
+def ask(request: urllib.request.Request) -> Any:
+    """The answer to a request, its body still to be read; `TimeoutError` if its head takes over `PATIENCE` seconds.
+
+    The time-out of a socket starts again with every byte and does not cover the look-up of a name, so a thread asks
+    and is left behind when the time is over.
+    """
+    ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    given_up = threading.Event()
+
+    def open_it() -> None:
+        try:
+            answer = urllib.request.urlopen(request, timeout=PATIENCE)
+        except Exception as error:
+            ended.put(error)
+            return
+        ended.put(answer)
+        if given_up.is_set():
+            answer.close()
+
+    threading.Thread(target=open_it, daemon=True).start()
+    with waiting_for(f"an answer of {request.host} (at most {PATIENCE:g} s)"):
+        try:
+            found = ended.get(timeout=PATIENCE)
+        except queue.Empty:
+            given_up.set()
+            raise TimeoutError("timed out") from None
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 @contextmanager

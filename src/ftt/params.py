@@ -101,10 +101,12 @@ class Configurable:
                 raise unknown(f"parameter of {cls.name!r}", option, known)
         missing = [s.name for s in cls.params() if s.default is MISSING and s.name not in options]
         if missing:
+            purpose = {s.name: s.metadata.get("help", "") for s in cls.params()}
             raise FttError(
                 f"{cls.name!r} needs {', '.join(missing)}",
                 given=", ".join(options) or "no options",
                 allowed=", ".join(sorted(known)),
+                hint="; ".join(f"set --{name.replace('_', '-')} to the {purpose[name]}" for name in missing),
             )
         return cls(**options)
 

@@ -1,7 +1,7 @@
 """Progress that any room may report and only a front door may draw.
 
 Long loops call `track`; what it shows is decided by whoever called the library. By default nothing is shown, so
-that importing code stays silent. The command line installs bars (`ftt.cli.screen`).
+that importing code stays silent. Bars are in `ftt.screen`; the command line and Python calls install them.
 """
 
 from __future__ import annotations
@@ -33,11 +33,17 @@ class Silent:
 
 
 _display: ContextVar[Display] = ContextVar("ftt_display")
+_detailed: ContextVar[bool] = ContextVar("ftt_detailed", default=False)
 
 
 def current() -> Display:
     """The display in use."""
     return _display.get(Silent())
+
+
+def is_shown() -> bool:
+    """Whether somebody has decided where progress goes."""
+    return _display.get(None) is not None
 
 
 def track(items: Iterable[T], label: str, total: int, *, done: int = 0) -> Iterator[T]:
@@ -50,11 +56,18 @@ def say(message: str) -> None:
     current().say(message)
 
 
+def detail(message: str) -> None:
+    """A line for somebody who wants to know more: what is computed, reused or saved."""
+    if _detailed.get():
+        current().say(message)
+
+
 @contextmanager
-def shown_on(display: Display) -> Iterator[None]:
-    """Send progress to `display` inside the block."""
-    token = _display.set(display)
+def shown_on(display: Display, *, detailed: bool = False) -> Iterator[None]:
+    """Send progress to `display` inside the block; with `detailed` also what `detail` reports."""
+    tokens = _display.set(display), _detailed.set(detailed)
     try:
         yield
     finally:
-        _display.reset(token)
+        _display.reset(tokens[0])
+        _detailed.reset(tokens[1])

@@ -87,7 +87,7 @@ class Recipe:
     def _kind(self) -> tuple[str, ...]:
         """What tells recipes of different names apart."""
         freezer, method = self.freeze.name if self.freeze else "", self.method.name if self.method else ""
-        sources = "+".join(source.name for source in self.sources)
+        sources = "+".join(source.title for source in self.sources)
         return freezer, str(getattr(self.freeze, "variant", "")), method, self.join, sources
 
     @property
@@ -154,6 +154,10 @@ class Preset:
         return Recipe(freezer, method, self.join, tuple(registry.SOURCES.build(source) for source in self.sources))
 
 
+def _source(part: str | Mapping[str, Any]) -> Mapping[str, Any]:
+    return {"name": part} if isinstance(part, str) else part
+
+
 PRESETS = {
     "init": Preset(None, None, "the initial features, nothing trained"),
     "erm": Preset(None, "erm", "plain training (p = 0)"),
@@ -169,15 +173,26 @@ PRESETS = {
     ),
     "ftt-random": Preset("random", "erm", "FTT with a random projection in place of PCA"),
     **{
-        name: Preset(None, None, f"{summary} (beyond the paper)", sources=tuple({"name": part} for part in parts))
+        name: Preset(None, None, f"{summary} (beyond the paper)", sources=tuple(_source(part) for part in parts))
         for name, parts, summary in (
+            ("auto", ("auto",), "initial features, ERM features or both, by held-out target score"),
             ("both", ("initial", "trained"), "initial and ERM features side by side"),
             ("taught", ("taught",), "a student trained on labels that a target probe predicts"),
             ("initial-taught", ("initial", "taught"), "initial and taught features side by side"),
             ("all-three", ("initial", "trained", "taught"), "initial, ERM and taught features side by side"),
+            (
+                "two-teachers",
+                ("initial", "trained", "two-teachers"),
+                "the best of these with 3,000 target rows: all-three, its student taught by a target probe and network",
+            ),
+            ("initial-two-teachers", ("initial", "two-teachers"), "as initial-taught, from two teachers"),
+            ("inner-layers", ("initial", "trained", "inner-layers"), "as both, with the inner stages of both networks"),
             ("wise-ft", ("wise-ft",), "weights between the initial and the ERM network"),
+            ("lp-ft", ("lp-ft",), "training that starts from a fitted head"),
+            ("afr", ("afr",), "ERM with its last layer refitted on rows it gets wrong"),
             ("leace", ("erased",), "initial features without the attribute"),
             ("target", ("target",), "fine-tuning on the target split itself"),
+            ("target-head", ({"name": "target", "head": True},), "the same, judged by the network's own head"),
         )
     },
 }

@@ -47,9 +47,11 @@ class Registry(Generic[T]):
     'erm'
     """
 
-    def __init__(self, kind: str, group: str, entries: Mapping[str, tuple[str, str]]) -> None:
+    def __init__(self, kind: str, group: str, entries: Mapping[str, tuple[str, str]], mark: str = "") -> None:
         self.kind = kind
         self.group = group
+        # What objects of this kind have: importing their base classes would import torch.
+        self.mark = mark
         self._entries = {name: Entry(*pair) for name, pair in entries.items()}
         self._scanned = False
 
@@ -74,7 +76,7 @@ class Registry(Generic[T]):
         if family not in self._entries:
             raise unknown(self.kind, name, self._entries, hint=f"ftt ls {self.group}")
         try:
-            return cast(T, self._entries[family].load())
+            found = self._entries[family].load()
         except Exception as error:  # a module of another package may raise anything
             target = self._entries[family].target
             raise FttError(
@@ -83,6 +85,13 @@ class Registry(Generic[T]):
                 allowed="module:attribute",
                 hint=f"{type(error).__name__}: {error}",
             ) from error
+        if self.mark and not hasattr(found, self.mark):
+            raise FttError(
+                f"the {self.kind} {family!r} is an object of another kind",
+                given=self._entries[family].target,
+                allowed=f"an object with {self.mark!r}, as in docs/extending.md",
+            )
+        return cast(T, found)
 
     def _scan(self) -> None:
         if self._scanned:
@@ -115,6 +124,7 @@ DATASETS: PartRegistry[Dataset] = PartRegistry(
     "datasets",
     {
         "celeba": ("ftt.data.celeba:CelebA", "faces: hair blond or not, women and men; you place the folder"),
+        "cmnist": ("ftt.data.coloured_mnist:ColouredMNIST", "coloured MNIST: digits below five or not, green or red"),
         "digits": ("ftt.data.digits:Digits", "embedded handwritten digits, one above another; no download"),
         "dominoes": ("ftt.data.dominoes:Dominoes", "CIFAR-10 cars/trucks above MNIST zeros/ones"),
         "embeddings": ("ftt.data.embeddings:Embeddings", "your features: npz, npy folder or parquet"),
@@ -124,9 +134,11 @@ DATASETS: PartRegistry[Dataset] = PartRegistry(
         "officehome": ("ftt.data.domains:OfficeHome", "65 things in four domains; you place the folder"),
         "pacs": ("ftt.data.domains:PACS", "seven things in four domains; you place the folder"),
         "reviews": ("ftt.data.reviews:Reviews", "film reviews: sentiment and source, texts of a pip package"),
+        "spuco-mnist": ("ftt.data.spuco_mnist:SpuCoMNIST", "SpuCo's MNIST: five pairs of digits, five colours"),
         "vlcs": ("ftt.data.domains:VLCS", "five things in four domains; you place the folder"),
         "waterbirds": ("ftt.data.waterbirds:Waterbirds", "birds before land or water; you place the folder"),
     },
+    mark="from_options",
 )
 
 BACKBONES: Registry[type[Backbone]] = Registry(
@@ -139,11 +151,12 @@ BACKBONES: Registry[type[Backbone]] = Registry(
         "mlp": ("ftt.backbones.mlp:Mlp", "a residual hidden layer over features that starts as the identity"),
         "timm": (
             "ftt.backbones.timm:Timm",
-            "timm:<any>; timm:resnet18.tv_in1k and timm:resnet50.tv_in1k are the paper's",
+            "timm:<any>, timm:<any>@FILE; timm:resnet18.tv_in1k and timm:resnet50.tv_in1k are the paper's",
         ),
         "timm-random": ("ftt.backbones.timm:TimmRandom", "timm-random:<any>: the architecture with random weights"),
         "tinyconv": ("ftt.backbones.tinyconv:TinyConv", "three random convolutions; tinyconv:<seed>"),
     },
+    mark="fingerprint",
 )
 
 FREEZERS: PartRegistry[Freezer] = PartRegistry(
@@ -155,6 +168,7 @@ FREEZERS: PartRegistry[Freezer] = PartRegistry(
         "pca": ("ftt.freeze.pca:PCA", "principal components of the initial features (the paper)"),
         "random": ("ftt.freeze.random:RandomProjection", "random directions: the control for PCA"),
     },
+    mark="from_options",
 )
 
 METHODS: PartRegistry[Method] = PartRegistry(
@@ -167,27 +181,42 @@ METHODS: PartRegistry[Method] = PartRegistry(
         "irm": ("ftt.methods.irm:IRM", "penalty on risks that differ between environments"),
         "jtt": ("ftt.methods.jtt:JTT", "train, find the errors, train again with them up-weighted"),
     },
+    mark="from_options",
 )
 
 SOURCES: PartRegistry[Source] = PartRegistry(
     "source of features",
     "sources",
     {
+        "auto": ("ftt.sources.auto:Auto", "initial features, trained ones or both, by held-out target score"),
         "erased": ("ftt.sources.erased:Erased", "initial features without the attribute (LEACE)"),
+        "afr": ("ftt.sources.afr:AFR", "logits of a last layer refitted on rows the network gets wrong"),
         "initial": ("ftt.sources.initial:Initial", "all features of the initial model"),
+        "inner-layers": ("ftt.sources.inner_layers:InnerLayers", "stages of the initial and of the trained network"),
+        "lp-ft": ("ftt.sources.lp_ft:LpFt", "a network trained from a fitted head on"),
         "target": ("ftt.sources.target:Target", "a network fine-tuned on the target split itself"),
         "taught": ("ftt.sources.taught:Taught", "a network trained on labels that a target probe predicts"),
+        "two-teachers": (
+            "ftt.sources.two_teachers:TwoTeachers",
+            "as taught, by a probe and a fine-tuned network together",
+        ),
         "trained": ("ftt.sources.trained:TrainedAlone", "a network trained alone on the observed labels"),
         "wise-ft": ("ftt.sources.wise_ft:WiseFT", "weights between the initial and the trained network"),
     },
+    mark="from_options",
 )
 
 EXPERIMENTS: Registry[Experiment] = Registry(
     "experiment",
     "experiments",
     {
+        "auto": ("ftt.paper.auto_choice:AUTO_CHOICE", "Which way to choose a recipe loses least?"),
         "beyond": ("ftt.paper.beyond:BEYOND_TABLE", "Which recipe beats FTT, where, and at what cost?"),
         "beyond-rows": ("ftt.paper.beyond:BEYOND_ROWS", "How many target rows does each recipe need?"),
+        "diagnosis": (
+            "ftt.paper.diagnosis_grid:DIAGNOSIS",
+            "Do estimated noises tell whether training helps?",
+        ),
         "fig-dims": ("ftt.paper.probe_dimensions:FIG_DIMS", "How many principal components does probing need?"),
         "fig-dominoes": ("ftt.paper.noise_grid:FIG_DOMINOES", "How do ERM and FTT do in every noise setting?"),
         "fig-dominoes-p": ("ftt.paper.noise_grid:FIG_DOMINOES_P", "How does FTT do in every noise setting at every p?"),
@@ -197,9 +226,15 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "random-weights": ("ftt.paper.ablations:RANDOM_WEIGHTS", "Does freezing help a network without pretraining?"),
         "recipes": ("ftt.paper.ablations:RECIPES", "Where does the gain of FTT come from?"),
         "reviews": ("ftt.paper.ablations:REVIEWS", "Does the same happen to texts?"),
+        "selection": ("ftt.paper.epoch_selection:SELECTION", "Does choosing the epoch on noisy validation data help?"),
+        "table-cmnist": (
+            "ftt.paper.coloured_mnist:TABLE_CMNIST",
+            "What if labels are noisier than colours?",
+        ),
         "table-counts": ("ftt.paper.group_counts:TABLE_COUNTS", "Do the group counts equal the paper's?"),
         "table-main": ("ftt.paper.noise_tables:TABLE_MAIN", "Which method keeps its features under core noise?"),
         "table-p": ("ftt.paper.noise_tables:TABLE_P", "How sensitive is FTT to p?"),
         "table-shift": ("ftt.paper.domain_shift:TABLE_SHIFT", "Does freezing help without an explicit shortcut?"),
     },
+    mark="checked",
 )

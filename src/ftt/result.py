@@ -99,6 +99,8 @@ class Result:
         Wall time by stage.
     environment : dict
         Versions, instruction set and threads: trained numbers move with them.
+    train_rows : tuple of tuples of int
+        (K, A) training rows by observed label and attribute; empty in results of older versions.
     from_store : bool
         Whether it was looked up rather than computed.
     """
@@ -114,6 +116,7 @@ class Result:
     seconds: dict[str, float]
     environment: dict[str, Json]
     version: str = __version__
+    train_rows: tuple[tuple[int, ...], ...] = ()
     from_store: bool = field(default=False, compare=False)
 
     @property
@@ -135,8 +138,25 @@ class Result:
         return self.report.worst[1].value
 
     @property
+    def worst_cell_accuracy(self) -> float:
+        """Accuracy of the worst label within an attribute group, averaged over probe seeds."""
+        return self.report.worst_of_label_and_attribute[1].value
+
+    @property
     def average_accuracy(self) -> float:
         return self.report.overall.value
+
+    @property
+    def adjusted_average_accuracy(self) -> float | None:
+        """WILDS' adjusted average: groups of label and attribute weighted by their share of the training rows.
+
+        None where these shares are not known, or where a group has training rows but no test rows.
+        """
+        rates = self.report.by_label_and_attribute
+        weights = dict(zip(rates, (n for row in self.train_rows for n in row), strict=False))
+        if not weights or any(n and not rates[group].n for group, n in weights.items()):
+            return None
+        return self.report.weighted_average({group: float(n) for group, n in weights.items()})
 
     @property
     def collapsed(self) -> bool:
@@ -148,9 +168,14 @@ class Result:
         """The C that most probe seeds chose."""
         return Counter(probe.C for probe in self.probes).most_common(1)[0][0]
 
+    @property
+    def labels(self) -> IntArray:
+        """(n,) labels that the test rows were judged by."""
+        return unpack(self.judged.label)
+
     def rows(self) -> tuple[FloatArray, IntArray]:
         """(n,) share of probe seeds that got each test row right, and (n,) its attribute code."""
-        label = unpack(self.judged.label)
+        label = self.labels
         right = np.mean([unpack(probe.predicted) == label for probe in self.probes], axis=0)
         return right, unpack(self.judged.attribute)
 
@@ -169,6 +194,7 @@ class Result:
             "recipe": self.spec.recipe.name,
             "spec": self.spec.describe(),
             **self.report.to_json(),
+            "adjusted_average_accuracy": self.adjusted_average_accuracy,
             "probe": {
                 "C": self.C,
                 "at_edge": any(probe.at_edge for probe in self.probes),
@@ -181,6 +207,7 @@ class Result:
             "judged": {"label": self.judged.label, "attribute": self.judged.attribute},
             "explained_variance": self.explained_variance,
             "noise": self.noise,
+            "train_rows": [list(row) for row in self.train_rows],
             "train_log": self.train_log,
             "seconds": self.seconds,
             "environment": self.environment,
@@ -203,19 +230,13 @@ class Result:
             seconds=text["seconds"],
             environment=text["environment"],
             version=text["version"],
+            train_rows=tuple(tuple(row) for row in text.get("train_rows", ())),
             from_store=text["from_store"],
         )
 
     def to_frame(self) -> DataFrame:
         """One row per group: label, group, accuracy, interval, n."""
-        import pandas
-
-        rows = [{"label": None, "group": name, **rate.to_json()} for name, rate in self.report.by_attribute.items()]
-        rows += [
-            {"label": label, "group": name, **rate.to_json()}
-            for (label, name), rate in self.report.by_label_and_attribute.items()
-        ]
-        return pandas.DataFrame(rows)
+        return self.report.to_frame()
 
     def __str__(self) -> str:
         return "\n".join([self.title(), str(self.report), *(f"note: {warning}" for warning in self.warnings)])

@@ -58,6 +58,12 @@ class Training(Configurable):
     precision: str = param(
         "32-true", help="arithmetic of the forward pass", choices=("32-true", "bf16-mixed", "16-mixed")
     )
+    select: str = param(
+        "last",
+        help="epoch that is kept: the last, or the best worst group (label and attribute) on the target split",
+        choices=("last", "worst-group"),
+        added=True,
+    )
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,19 @@ class Probing(Configurable):
     )
     depth: str = param(
         "projected", help="trained branch after its last linear layer, or before it", choices=("projected", "backbone")
+    )
+    last_layer: str = param(
+        "retrained",
+        help="retrained on the target split, or as the method trained it (no target data are used)",
+        choices=("retrained", "trained"),
+        added=True,
+    )
+    max_iter: int = param(
+        1000,
+        help="iterations after which a logistic regression that has not converged is stopped",
+        low=1,
+        high=10**6,
+        added=True,
     )
     seed: int = param(0, help="first seed of the sub-samples", low=0)
     seeds: int = param(1, help="number of probe seeds; results are averaged over them", low=1, high=10**4)

@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from ftt.errors import FttError
+
 VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -18,6 +20,35 @@ VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
+
+
+KERNELS = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "MKL_CBWR": "COMPATIBLE",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
+}
+"""What holds torch and BLAS to kernels that every x86 processor of the last ten years has."""
+
+
+def pin_kernels() -> None:
+    """Compute with the same kernels on every x86 machine, and with deterministic ones where torch has a choice.
+
+    Libraries choose their kernels when they are loaded, so this has to come before NumPy and torch are imported.
+    """
+    late = [name for name in ("numpy", "torch") if name in sys.modules]
+    if late and any(os.environ.get(name) != value for name, value in KERNELS.items()):
+        raise FttError(
+            "kernels are chosen when libraries are loaded, which has happened already",
+            given=f"{', '.join(late)} imported",
+            allowed=" ".join(f"{name}={value}" for name, value in KERNELS.items()),
+            hint="set these variables before Python starts",
+        )
+    os.environ.update(KERNELS)
+    import torch
+
+    torch.use_deterministic_algorithms(True)
 
 
 def available() -> int:

@@ -22,7 +22,7 @@ def images(n: int = 5) -> ArrayInputs:
 
 def test_identity_gives_flat_pixels_between_zero_and_one() -> None:
     inputs = images()
-    features = extract(create("identity", inputs), inputs, "test")
+    features = extract(create("identity", inputs), inputs, "test").array()
     assert features.dtype == np.float32
     np.testing.assert_allclose(features, inputs.array.reshape(5, -1) / 255, rtol=1e-6)
 
@@ -31,6 +31,18 @@ def test_identity_leaves_features_as_they_are() -> None:
     values = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
     inputs = ArrayInputs(values, "features")
     np.testing.assert_array_equal(extract(create("identity", inputs), inputs, "test"), values)
+
+
+def test_features_given_to_the_identity_are_not_kept_again_and_those_of_a_layer_over_it_are(tmp_path: Path) -> None:
+    inputs, store = ArrayInputs(np.eye(3, dtype=np.float32), "features"), ArtifactStore(tmp_path)
+    np.testing.assert_array_equal(extract(create("identity", inputs), inputs, "test", store), np.eye(3))
+    assert store.made == {}
+    layer = create("mlp", inputs)
+    with torch.no_grad():
+        for parameter in layer.parameters():
+            parameter.fill_(1)
+    np.testing.assert_array_equal(extract(layer, inputs, "test", store), np.eye(3) + 2 * 128)
+    assert store.made == {"features": 1}
 
 
 def test_more_rows_than_a_batch_come_back_in_order() -> None:

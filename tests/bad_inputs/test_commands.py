@@ -48,6 +48,7 @@ FLAGS: dict[str, tuple[str, ...]] = {
     f"{RUN} --epochs 1e3": ("--epochs expects an integer", "1e3"),
     f"{RUN} --epochs ١٢x": ("--epochs expects an integer",),
     f"{RUN} --batch-size {10**9}": ("invalid batch_size",),
+    "run digits --accelerator cpu --precision 16-mixed": ("16-bit floats are not available on a CPU", "bf16-mixed"),
     f"{RUN} --dims 0": ("invalid dims",),
     f"{RUN} --probe-dims 2,x": ("--probe-dims expects integers", "2,x"),
     f"{RUN} --probe-dims {DIGITS}": ("invalid dims",),

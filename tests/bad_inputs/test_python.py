@@ -166,9 +166,9 @@ CALLS: dict[str, tuple[Call, str]] = {
     "classifier join lat": (lambda home: ftt.FTTClassifier(join="lat").fit(X, Y), "did you mean 'late'"),
     "classifier one class": (lambda home: ftt.FTTClassifier().fit(X, np.zeros(N)), "one class"),
     "freezer p 0": (lambda home: ftt.PCAFreezer(p=0).fit(X), "'p'"),
-    "FreezeThenTrain.load(None)": (lambda home: any_.FreezeThenTrain.load(None, loaded()["val"].inputs), "folder"),
+    "FreezeThenTrain.load(None)": (lambda home: any_.FreezeThenTrain.load(None), "folder"),
     "FreezeThenTrain.load(nowhere)": (
-        lambda home: ftt.FreezeThenTrain.load(home / "no", loaded()["val"].inputs),
+        lambda home: ftt.FreezeThenTrain.load(home / "no"),
         "no saved model",
     ),
 }

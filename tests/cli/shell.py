@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import urllib.error
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,3 +49,13 @@ class Shell:
         answer = self(*arguments, "--json")
         assert answer.code == 0, answer.err
         return json.loads(answer.out, parse_constant=pytest.fail)
+
+
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be fetched: no npm, and no server answers."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise urllib.error.URLError("no network")
+
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr("urllib.request.urlopen", refuse)

@@ -7,7 +7,6 @@ import os
 import statistics
 import subprocess
 import sys
-import urllib.error
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from PIL import Image
 from scipy.stats import ttest_1samp
 
 from ftt.probe.dfr import GRIDS
-from tests.cli.shell import Shell
+from tests.cli.shell import Shell, no_network
 
 DIGITS = ["run", "digits", "--recipe", "ftt", "--p", "0.25", "--core-noise", "0.2", "--spurious-noise", "0"]
 
@@ -123,7 +122,7 @@ def test_doctor_reports_versions_threads_data_and_disk(shell: Shell) -> None:
     assert {"ftt", "python", "versions", "cores", "threads", "device", "torchvision", "data", "folders", "disk"} <= set(
         found
     )
-    assert found["data"]["dominoes"] == "ftt data get dominoes"
+    assert found["data"]["dominoes"] == "not here yet: ftt data get dominoes"
     assert found["versions"]["torch"][0].isdigit()
     assert "GB free" in shell("doctor").out
 
@@ -132,37 +131,6 @@ def test_flags_lists_parameters_with_their_ranges(shell: Shell) -> None:
     text = shell("run", "digits", "--flags").out
     assert "--core-noise" in text
     assert "0 <= core_noise <= 0.5" in text
-
-
-def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise urllib.error.URLError("no network")
-
-    monkeypatch.setattr("shutil.which", lambda _: None)
-    monkeypatch.setattr("urllib.request.urlopen", refuse)
-
-
-@pytest.mark.slow
-def test_demo_without_data_and_network_runs_on_digits_and_says_so(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    no_network(monkeypatch)
-    answer = shell("demo", "--threads", 1)
-    assert answer.code == 0
-    assert "the demo uses the embedded digits instead" in answer.err
-    assert "digits: probed accuracy" in answer.out
-
-
-@pytest.mark.slow
-def test_demo_on_digits_writes_pictures_page_and_numbers_and_prints_the_folder(shell: Shell) -> None:
-    answer = shell("demo", "--dataset", "digits", "--threads", 1)
-    assert answer.code == 0
-    folder = shell.folder / "FTT_HOME" / "demo" / "digits"
-    assert str(folder) in answer.out
-    assert sorted(path.name for path in folder.iterdir()) == ["demo.html", "demo.png", "demo.svg", "results.json"]
-    assert len(json.loads((folder / "results.json").read_text())) == 6
-    again = shell.json("demo", "--dataset", "digits")
-    assert all(run["from_store"] for run in again["runs"])
 
 
 @pytest.mark.parametrize(

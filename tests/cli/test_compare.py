@@ -26,7 +26,7 @@ def test_recipes_that_cannot_be_told_apart_are_called_that(shell: Shell) -> None
     answer = shell("compare", "digits", "init", "leace", "--budget", "smoke")
     assert answer.code == 0, answer.err
     assert "leace: not distinguishable from init" in answer.out
-    assert "worst label and group" in answer.out
+    assert "worst label, group" in answer.out
 
 
 def test_several_seeds_are_paired_and_framed(tmp_path: Path) -> None:

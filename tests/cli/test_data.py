@@ -125,7 +125,7 @@ def test_sheet_of_what_is_not_here_says_how_to_get_it(shell: Shell, tmp_path: Pa
     assert "ftt data get dominoes" in text
 
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text()
+GUIDE = (Path(__file__).parents[2] / "docs" / "own-data.md").read_text()
 
 
 @pytest.mark.slow
@@ -133,7 +133,7 @@ def test_the_guide_leads_from_a_folder_to_a_probed_model_in_three_commands(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a small network and short training instead of the default ones, since only the calls are in question."""
-    section = GUIDE[GUIDE.index("### From a folder and a list") :]
+    section = GUIDE[GUIDE.index("## From a folder and a list") :]
     code, commands, printed = re.findall(r"```(?:python|console|text)\n(.*?)```", section, flags=re.DOTALL)[:3]
     monkeypatch.chdir(tmp_path)
     exec(compile(code, "guide.md", "exec"), {})

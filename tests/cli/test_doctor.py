@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,25 @@ RUN = ("run", "digits", "--recipe", "init", "--backbone", "identity", "--budget"
 def home(shell: Shell) -> Path:
     assert shell(*RUN).code == 0
     return shell.folder / "FTT_HOME"
+
+
+@pytest.mark.slow
+def test_another_project_with_the_same_import_name_is_noticed(shell: Shell, tmp_path: Path) -> None:
+    assert "conflict" not in shell.json("doctor")
+    folder = tmp_path / "site" / "ftt-1.2.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: ftt\nVersion: 1.2\n")
+    (folder / "RECORD").write_text("ftt/__init__.py,,\nftt-1.2.dist-info/METADATA,,\n")
+    source = Path(__file__).parents[2] / "src"
+    done = subprocess.run(
+        [sys.executable, "-m", "ftt", "doctor"],
+        env=os.environ | {"PYTHONPATH": f"{source}{os.pathsep}{tmp_path / 'site'}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "ftt 1.2 has the same import name" in done.stdout
+    assert "pip uninstall ftt" in done.stdout
 
 
 def test_whole_store_has_no_damage(shell: Shell, home: Path) -> None:

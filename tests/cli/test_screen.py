@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from ftt.cli.screen import Bars, Lines
+from ftt.screen import Bars, Lines
 
 
 def test_brackets_in_a_message_are_shown_and_not_taken_for_markup() -> None:

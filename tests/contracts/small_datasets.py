@@ -103,13 +103,15 @@ WRITERS: dict[str, Callable[[Path], Options]] = {
 }
 """What writes the files of a data set below a folder and says with which parameters they are read."""
 
-FETCHED = {"dominoes"}
+FETCHED = {"cmnist", "dominoes", "spuco-mnist"}
 """Data sets made of files that have to be fetched."""
 
 SIZES = {
     "digits": (640, 360, 400),
     "reviews": (2000, 1000, 1000),
     "dominoes": (5000, 3000, 2000),
+    "cmnist": (50_000, 10_000, 10_000),
+    "spuco-mnist": (48_004, 11_996, 10_000),
     "waterbirds": (18, 18, 18),
     "celeba": (21, 21, 21),
     "embeddings": (16, 16, 16),

@@ -11,12 +11,13 @@ import torch
 
 from ftt import registry
 from ftt.backbones import create
-from ftt.data import ArrayInputs
+from ftt.data import ArrayInputs, GroupedData
 from ftt.data.inputs import Kind
 from ftt.errors import FttError
 from ftt.freeze.freezer import Freezer
 from ftt.methods.method import Method
 from ftt.metrics import group_report
+from ftt.model import Model
 from ftt.probe import DFRProbe
 from ftt.recipe import PRESETS, Recipe, preset
 from ftt.spec import Training
@@ -59,6 +60,16 @@ def fit_probe_and_report(recipe: Recipe, backbone: str, kind: Kind) -> FreezeThe
     return model
 
 
+def check_saved_model(features: FreezeThenTrain, data: GroupedData, folder: Path) -> None:
+    """Saved with a probe and read back: the same features to the bit, and the predictions of the probe."""
+    phi, target = features.transform(data["val"]), data["val"]
+    probe = DFRProbe(averages=2).fit(phi, target.y, attribute=target.a)
+    loaded = Model.load(Model.of(features, probe, data).save(folder / "model"))
+    np.testing.assert_array_equal(loaded.transform(target), phi)
+    np.testing.assert_allclose(loaded.predict_proba(target), probe.predict_proba(phi), atol=1e-5)
+    assert loaded.features.recipe == features.recipe
+
+
 def test_every_backbone_family_is_covered() -> None:
     assert set(MEMBERS) | {"timm"} == set(registry.BACKBONES.entries())
 
@@ -82,7 +93,7 @@ class TestMethod:
 
     def test_save_and_load_give_the_same_features(self, name: str, tmp_path: Path) -> None:
         model = fit(small_data(), Recipe(freezer("pca"), method(name)), "tinyconv", training=TWO_STEPS)
-        loaded = FreezeThenTrain.load(model.save(tmp_path / "model"), small_data()["train"].inputs)
+        loaded = FreezeThenTrain.load(model.save(tmp_path / "model"))
         assert same_features(model, loaded)
         assert loaded.recipe == model.recipe
 
@@ -121,7 +132,7 @@ class TestFreezer:
 
     def test_save_and_load_give_the_same_features(self, name: str, tmp_path: Path) -> None:
         model = fit(small_data(), Recipe(freezer(name), None), "tinyconv")
-        loaded = FreezeThenTrain.load(model.save(tmp_path / "model"), small_data()["train"].inputs)
+        loaded = FreezeThenTrain.load(model.save(tmp_path / "model"))
         assert same_features(model, loaded)
 
 
@@ -137,11 +148,10 @@ class TestPreset:
         assert Recipe.from_description(json.loads(json.dumps(recipe.describe()))) == recipe
         assert recipe.name == name
 
-    def test_save_load_and_export_give_the_same_features(self, name: str, tmp_path: Path) -> None:
+    def test_save_load_predict_and_export_agree(self, name: str, tmp_path: Path) -> None:
         data = small_data()
         model = fit(data, preset(name), "tinyconv", training=TWO_STEPS)
-        loaded = FreezeThenTrain.load(model.save(tmp_path / "model"), data["train"].inputs)
-        assert same_features(model, loaded)
+        check_saved_model(model, data, tmp_path)
         x = model.backbone.prepare(data["val"].inputs.read(np.arange(ROWS)))
         np.testing.assert_allclose(FeatureModule(model)(x).numpy(), model.transform(data["val"]), atol=1e-4)
 
@@ -163,8 +173,7 @@ class TestBackbone:
         member, kind = MEMBERS[name]
         model = fit_probe_and_report(Recipe(freezer("pca"), method("erm")), member, kind)
         data = small_data(kind)
-        loaded = FreezeThenTrain.load(model.save(tmp_path / "model"), data["train"].inputs)
-        np.testing.assert_array_equal(model.transform(data["val"]), loaded.transform(data["val"]))
+        check_saved_model(model, data, tmp_path)
 
     def test_inputs_of_another_kind_are_refused(self, name: str) -> None:
         member, kind = MEMBERS[name]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import io
 import tarfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -97,6 +98,36 @@ def test_connection_that_is_cut_never_gives_the_file_its_name_and_the_next_sourc
         assert set(everything_below(roots.cache)) <= {"file.bin.part", "file.bin.part.from"}
         with serving(CONTENT) as whole:
             assert collection(broken, whole).obtain(roots)["file.bin"].read_bytes() == CONTENT
+
+
+def test_a_server_that_sends_hardly_anything_is_left_for_the_next_source(
+    roots: Roots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Trickle(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(CONTENT)))
+            self.end_headers()
+            with suppress(OSError):
+                for byte in CONTENT:
+                    self.wfile.write(bytes([byte]))
+                    time.sleep(0.02)
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+    monkeypatch.setattr("ftt.data.download.WINDOW", 0.2)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Trickle)
+    Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    slow = f"http://127.0.0.1:{server.server_address[1]}/file.bin"
+    try:
+        with pytest.raises(FttError, match="fewer than 1000 bytes per second"):
+            collection(slow).obtain(roots)
+        with serving(CONTENT) as quick:
+            assert collection(slow, quick).obtain(roots)["file.bin"].read_bytes() == CONTENT
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 class Ranges:

@@ -70,7 +70,7 @@ def test_moments_of_two_processes_merge_into_those_of_one_pass() -> None:
     train = training_rows()
     backbone = create("tinyconv", train.inputs)
     n, m = len(train), backbone.num_features
-    whole = moments_of([extract(backbone, train.inputs, "train")], m)
+    whole = moments_of(extract(backbone, train.inputs, "train").blocks(), m)
     first, second = (
         moments_of(batches(backbone, train.inputs.take(np.arange(start, stop)), "part"), m)
         for start, stop in ((0, n // 3), (n // 3, n))

@@ -6,20 +6,16 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 
-from ftt.backbones import create, extract
-from ftt.data import GroupedData
 from ftt.data.digits import Digits
 from ftt.data.embeddings import Embeddings
 from ftt.errors import FttError
 from ftt.freeze.pca import PCA
 from ftt.launch import Outcome, Resources, launch
-from ftt.launch.mapreduce import moments_by_shards
 from ftt.methods.erm import ERM
 from ftt.recipe import Recipe
 from ftt.result import Result
@@ -60,6 +56,15 @@ def test_what_has_a_result_is_not_run_again(tmp_path: Path) -> None:
     assert (first.result.from_store, again.result.from_store) == (False, True)
     assert again.result == first.result
     assert path.stat().st_mtime_ns == written
+
+
+def test_every_run_is_reported_once_when_its_outcome_is_known_stored_ones_first(tmp_path: Path) -> None:
+    stored, new = SPEC, replace(SPEC, seed=1)
+    launched([stored], tmp_path)
+    heard: list[Outcome] = []
+    launch([new, stored, new], Home(tmp_path), resources=ONE, on_end=heard.append)
+    assert [outcome.run.spec for outcome in heard] == [stored, new]
+    assert [bool(outcome.result and outcome.result.from_store) for outcome in heard] == [True, False]
 
 
 def test_from_the_store_alone_nothing_is_run_and_what_is_missing_is_left_out(tmp_path: Path) -> None:
@@ -130,34 +135,3 @@ def test_a_wrong_call_is_told(tmp_path: Path) -> None:
     assert "local, ray" in str(told.value)
     with pytest.raises(FttError, match="workers"):
         Resources(workers=0)
-
-
-def test_moments_of_four_shards_equal_those_of_one_pass(tmp_path: Path) -> None:
-    home = Home(tmp_path)
-    merged = moments_by_shards(Digits(), "identity", home, shards=4, resources=ONE)
-    inputs = Digits().load(home.roots)["train"].inputs
-    phi = extract(create("identity", inputs), inputs, "all rows").astype(np.float64)
-    assert merged.count == len(phi) == 640
-    np.testing.assert_allclose(merged.mean, phi.mean(axis=0), rtol=0, atol=1e-10)
-    np.testing.assert_allclose(merged.covariance(), np.cov(phi.T), rtol=0, atol=1e-10)
-    assert [record["stage"] for record in home.artifacts.log()] == ["features"] * 4
-
-
-def test_moments_of_no_shards_or_at_an_unknown_place_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(FttError, match="shards"):
-        moments_by_shards(Digits(), "identity", Home(tmp_path), shards=0)
-    with pytest.raises(FttError, match="did you mean 'local'"):
-        moments_by_shards(Digits(), "identity", Home(tmp_path), shards=2, on="locale")
-
-
-def test_moments_never_read_a_row_of_val_or_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def noted(data: GroupedData, name: Literal["train", "val", "test"]) -> object:
-        asked.append(name)
-        return by_name(data, name)
-
-    by_name = GroupedData.__getitem__
-    monkeypatch.setattr(GroupedData, "__getitem__", noted)
-    moments_by_shards(Digits(), "identity", Home(tmp_path), shards=2, resources=ONE)
-    assert asked == ["train", "train"]

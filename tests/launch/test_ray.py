@@ -13,14 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from ftt.data.digits import Digits
 from ftt.errors import FttError
 from ftt.launch import Resources, launch
-from ftt.launch.mapreduce import moments_by_shards
-from ftt.launch.ray import cluster
+from ftt.launch.cluster import Cluster, cluster
 from ftt.store import Home
 from tests.launch.twelve import TWELVE, numbers
 
@@ -84,22 +81,21 @@ def test_a_node_that_does_not_see_the_home_sends_its_results(
 
 
 @pytest.mark.usefixtures("on_two_cores")
-def test_moments_of_four_shards_on_a_cluster_equal_those_of_one_pass_here(tmp_path: Path) -> None:
-    here, there = Home(tmp_path / "here"), Home(tmp_path / "there")
-    one = moments_by_shards(Digits(), "identity", here, shards=1, resources=Resources(threads=1))
-    four = moments_by_shards(Digits(), "identity", there, shards=4, on="ray", resources=TWO)
-    assert four.count == one.count
-    np.testing.assert_allclose(four.mean, one.mean, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(four.covariance(), one.covariance(), rtol=0, atol=1e-10)
-
-
-@pytest.mark.usefixtures("on_two_cores")
 def test_a_failing_run_on_a_cluster_keeps_its_traceback_and_stops_nobody(tmp_path: Path) -> None:
     wild = replace(TWELVE[0], train=TWELVE[0].train.replace(lr=1e9))
     failed, done = launch([wild, TWELVE[1]], Home(tmp_path), on="ray", resources=TWO)
     assert "diverged" in str(failed.error)
     assert done.error is None
     assert "Traceback" in (Home(tmp_path).runs.folder(failed.run) / "failed.json").read_text()
+
+
+@pytest.mark.usefixtures("on_two_cores")
+def test_a_lost_cluster_that_the_caller_connected_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cluster, "gone", lambda self: True)
+    monkeypatch.setattr("ftt.launch.ray.LISTEN", 0.0)
+    with pytest.raises(FttError, match="the Ray cluster is lost") as told:
+        launch(TWELVE[:1], Home(tmp_path), on="ray", resources=TWO)
+    assert "give the same command again" in str(told.value)
 
 
 def test_without_ray_the_message_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,21 @@ TWELVE = [
 ]
 
 
+TWENTY_FOUR = [
+    Spec(
+        data=Digits(core_noise=noise, seed=seed),
+        backbone="identity",
+        recipe=Recipe(PCA(p=p), ERM()),
+        train=Training(epochs=20, batch_size=64),
+        seed=seed,
+    )
+    for p in (0.25, 0.5, 0.75)
+    for noise in (0.0, 0.2)
+    for seed in range(4)
+]
+"""Runs of a second or less, for clusters on which something happens meanwhile."""
+
+
 def numbers(outcomes: list[Outcome]) -> list[dict[str, Any]]:
     """All of the results but how long they took and where they came from; every run must have one."""
     assert [outcome.error for outcome in outcomes] == [None] * len(outcomes)

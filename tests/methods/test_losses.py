@@ -15,6 +15,7 @@ from ftt.methods.group_dro import GroupDRO
 from ftt.methods.irm import IRM, scale_derivative, squared_derivative
 from ftt.methods.jtt import JTT
 from ftt.methods.method import Batch, Outputs, Task
+from ftt.rows import InMemory
 from ftt.spec import Training
 from ftt.train.batches import Batches, Frozen
 from ftt.train.loop import Trainer
@@ -117,12 +118,12 @@ def test_jtt_visits_errors_one_plus_lambda_times_and_other_rows_once() -> None:
     backbone = create("tinyconv", train.inputs)
     network = build(backbone, 0, 2, seed=0)
     training, task = Training(batch_size=32), Task(2, 2)
-    batches = Batches(train, backbone, Frozen(np.zeros((ROWS, 0), dtype=np.float32)), training)
+    batches = Batches(train, backbone, Frozen(InMemory(np.zeros((ROWS, 0), dtype=np.float32))), training)
     trainer = Trainer(JTT(), training, 0, task, batches, Machine(accelerator="cpu").fabric())
     rows = trainer._with_errors(network, copies=20)
     with torch.inference_mode():
         x = backbone.prepare(train.inputs.read(np.arange(ROWS)))
-        wrong = network(x, batches.frozen).argmax(1).numpy() != train.y
+        wrong = network(x, batches.frozen(np.arange(ROWS))).argmax(1).numpy() != train.y
     assert wrong.any()
     np.testing.assert_array_equal(np.bincount(rows, minlength=ROWS), np.where(wrong, 21, 1))
 

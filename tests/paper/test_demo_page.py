@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from tests.planted import with_accuracies
 
-from ftt.data import Roots
 from ftt.paper import demo_page
-from ftt.paper.demo_claims import CLAIMS, RECIPES, SETTINGS, DemoRow, specs, verdict
+from ftt.paper.demo_claims import CLAIMS, SETTINGS, DemoRow, verdict
 from ftt.paper.demo_page import COLUMNS, table
 from ftt.report import charts, page
 
@@ -66,12 +65,3 @@ def test_everything_is_written_into_one_folder(
     text = paths[-1].read_text()
     assert "2 of 4 of the paper" in text
     assert "−14.0" in text
-
-
-def test_runs_of_the_demo_differ_only_in_noise_and_recipe() -> None:
-    for dataset in ("digits", "dominoes"):
-        listed = specs(dataset)
-        assert [(noises, recipe) for noises, recipe, _ in listed] == [(s, r) for s in SETTINGS for r in RECIPES]
-        assert len({spec.identify(Roots.from_environment()).key for *_, spec in listed}) == 6
-        assert len({str(spec.train.describe()) for *_, spec in listed}) == 1
-    assert set(CLAIMS) == {(noises, recipe) for noises in SETTINGS for recipe in ("erm", "ftt")}

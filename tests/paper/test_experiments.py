@@ -13,8 +13,8 @@ from tests.planted import with_accuracies
 import ftt
 from ftt.data import Roots
 from ftt.errors import FttError
-from ftt.paper import noise_grid
-from ftt.paper.demo_claims import specs
+from ftt.paper import grid_statistics
+from ftt.paper.demo_claims import plan
 from ftt.paper.experiment import Experiment, Findings, Request
 from ftt.paper.printed_numbers import Printed
 from ftt.paper.publish import Reproduction, publish
@@ -46,9 +46,9 @@ def cells_of(name: str, budget: str = "cpu", dataset: str = "") -> list[Cell]:
     return EXPERIMENTS.get(name).cells(request(name, budget, dataset))
 
 
-def reproduction(name: str, table: ResultTable, asked: Request, roots: Roots | None = None) -> Reproduction:
+def reproduction(name: str, table: ResultTable, asked: Request, home: Home | None = None) -> Reproduction:
     experiment = EXPERIMENTS.get(name)
-    return Reproduction(experiment, asked, table, experiment.findings(table, asked, roots or Roots.from_environment()))
+    return Reproduction(experiment, asked, table, experiment.shows(table, asked, home or Home.from_environment()))
 
 
 def requests() -> list[tuple[str, str, str]]:
@@ -85,12 +85,13 @@ def test_an_experiment_the_paper_does_not_have_cannot_be_run_at_its_budget(name:
         cells_of(name, "paper")
 
 
-def test_figure_1_has_25_cells_and_three_seeds_in_its_corners() -> None:
+def test_figure_1_has_25_cells_with_two_seeds_and_five_in_its_corners() -> None:
     cells = cells_of("fig1")
-    erm = {cell.column: len(cell.specs) for cell in cells if cell.row == noise_grid.ERM}
+    erm = {cell.column: len(cell.specs) for cell in cells if cell.row == grid_statistics.ERM}
     assert len(erm) == 25
-    corners = {noise_grid.at(c, s) for c in (0.0, 0.2) for s in (0.0, 0.2)}
-    assert {column for column, seeds in erm.items() if seeds == 3} == corners
+    corners = {grid_statistics.at(c, s) for c in (0.0, 0.2) for s in (0.0, 0.2)}
+    assert {column for column, seeds in erm.items() if seeds == 5} == corners
+    assert set(erm.values()) == {2, 5}
 
 
 def test_the_papers_budget_is_the_papers_setting() -> None:
@@ -126,8 +127,8 @@ def test_an_unknown_experiment_is_named_with_the_nearest_one() -> None:
 
 def planted(core: float, spurious: float, row: str) -> float:
     """Accuracies as the theory wants them: ERM gains what the core is cleaner by, FTT never loses."""
-    gain = {noise_grid.INITIAL: 0.0, noise_grid.ERM: 0.5 * (spurious - core), noise_grid.FTT: 0.0}[row]
-    return 0.75 + gain + (0.3 * max(spurious - core, 0) if row == noise_grid.FTT else 0)
+    gain = {grid_statistics.INITIAL: 0.0, grid_statistics.ERM: 0.5 * (spurious - core), grid_statistics.FTT: 0.0}[row]
+    return 0.75 + gain + (0.3 * max(spurious - core, 0) if row == grid_statistics.FTT else 0)
 
 
 def planted_table(experiment: Experiment) -> ResultTable:
@@ -141,18 +142,23 @@ def planted_table(experiment: Experiment) -> ResultTable:
 
 def test_figure_1_states_the_rank_correlation_and_what_ftt_recovers(tmp_path: Path) -> None:
     made = reproduction("fig1", planted_table(EXPERIMENTS.get("fig1")), request("fig1"))
-    rank, recovered, worst = made.findings.sentences
-    assert "25 settings: -1.00" in rank
+    rank, everywhere, noisy, clean, rest, less, worst, seeds, _ = made.findings.sentences
+    assert "25 settings: −1.00" in rank
     assert "+10.0 to −10.0" in rank
-    # Mean of (core − spurious) / 2 over the ten settings above the diagonal.
-    assert "over the 10 settings with η_core > η_spu: +5.0 points" in recovered
+    # Means of (core − spurious) / 2 over the four settings with a noiseless shortcut and the six others.
+    assert clean.startswith("FTT − ERM, η_core > η_spu = 0: +6.2 points")
+    assert rest.startswith("FTT − ERM, η_core > η_spu > 0: +4.2 points")
+    assert less.endswith("below 0 in 10 of 10 settings")
+    assert everywhere.endswith("of 25 settings")
+    assert noisy.endswith("of 20 settings")
     assert "+0.0 points" in worst
+    assert seeds == "training seeds: 2 in 21 settings, 5 in 4 settings"
     files = publish(made, tmp_path)
     assert [path.name for path in files] == ["fig1.md", "fig1.png", "fig1.jsonl"]
     page = files[0].read_text()
     assert "`ftt reproduce fig1 --budget cpu`" in page
     assert "![fig1](fig1.png)" in page
-    assert len(files[2].read_text().splitlines()) == 3 * (25 + 4 * 2)
+    assert len(files[2].read_text().splitlines()) == 3 * (21 * 2 + 4 * 5)
 
 
 def test_a_page_says_how_many_runs_are_missing() -> None:
@@ -193,7 +199,9 @@ def test_a_smoke_run_ends_in_a_page(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["fig3", "table-counts"])
 def test_what_is_not_made_of_runs_still_has_a_page(name: str, tmp_path: Path) -> None:
     assert cells_of(name, "smoke") == []
-    made = reproduction(name, ResultTable([]), request(name, "smoke"), Roots(tmp_path / "cache", None))
+    made = reproduction(
+        name, ResultTable([]), request(name, "smoke"), Home(tmp_path / "home", Roots(tmp_path / "cache", None))
+    )
     sentences = made.findings.sentences
     assert sentences
     assert name == "fig3" or all("not counted" in sentence for sentence in sentences)
@@ -210,4 +218,4 @@ def test_figure_3_ends_worse_where_the_core_is_noisier() -> None:
 
 def test_the_demo_shares_its_runs_with_the_table_of_recipes() -> None:
     table = {spec for cell in cells_of("recipes") for spec in cell.specs}
-    assert {spec for *_, spec in specs("dominoes")} <= table
+    assert {spec for line in plan("dominoes", full=True) for spec in line.specs} <= table

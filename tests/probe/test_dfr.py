@@ -301,3 +301,15 @@ def test_unknown_options_are_named(option: str, value: str) -> None:
     X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
     with pytest.raises(FttError, match=value):
         DFRProbe(**{option: value}).fit(X, y, attribute=y)  # type: ignore[arg-type]
+
+
+def test_averaged_samples_hold_every_class_however_small_the_groups_are() -> None:
+    """Ten classes, five attribute values, the smallest with 12 rows: a sample misses a class once in a while."""
+    from ftt.probe.protocol import draw_rows
+
+    y, a = np.arange(500) % 10, np.minimum(np.arange(500) // 120, 4)
+    a[np.flatnonzero(a == 4)[12:]] = 0
+    for seed in range(40):
+        drawn = draw_rows(y, a, 3, 10, seed)
+        assert all(len(np.unique(y[rows])) == 10 for rows in drawn.samples)
+        assert all(len(np.unique(y[first])) == 10 for first, _ in drawn.halves)

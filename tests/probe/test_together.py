@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 from ftt.errors import FttError
 from ftt.probe import dfr, solving
 from ftt.probe.dfr import DFRProbe, fit_together
-from ftt.probe.logistic import Fits, fit_many, survey
+from ftt.probe.logistic import Fits, fit_many
+from ftt.probe.problems import check_problems, distinct
+from ftt.probe.survey import survey
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -91,14 +94,14 @@ def test_a_spectrum_of_other_rows_changes_the_path_and_not_the_solution() -> Non
     X, y, _ = features(300, 60)
     rows, C = [np.arange(150), np.arange(100, 300)], [1.0, 0.1]
     own = fit_many(X, y, rows, C, tol=1e-8)
-    other = fit_many(X, y, rows, C, tol=1e-8, spectrum=survey(5 * X[::-1, ::-1]))
+    other = fit_many(X, y, rows, C, tol=1e-8, shared=replace(survey(X), spectrum=survey(5 * X[::-1, ::-1]).spectrum))
     assert other.converged.all()
     np.testing.assert_allclose(other.coef, own.coef, atol=1e-5)
 
 
 def test_features_beyond_single_precision_are_probed_in_double() -> None:
     X, y, a = features(200, 10)
-    assert survey(1e30 * X) is None
+    assert not survey(1e30 * X).single
     assert DFRProbe(grid=[1e-60], tol=1e27).fit(1e30 * X, y, attribute=a).converged_
 
 
@@ -109,3 +112,39 @@ def test_features_that_never_fire_get_no_weight_but_all_of_them_are_refused() ->
     with pytest.raises(FttError, match="no feature varies") as caught:
         DFRProbe().fit(np.full((200, 10), 0.25), y, attribute=a)
     assert "10 features" in str(caught.value.given)
+
+
+def test_equal_problems_are_solved_once_and_answered_each() -> None:
+    X, y, _ = features(200, 20)
+    rows = [np.arange(200), np.arange(199, -1, -1), np.arange(200), np.arange(100)]
+    problems, place = distinct(check_problems(X, y, rows, [1.0, 1.0, 0.1, 1.0], 2))
+    assert (len(problems.rows), place.tolist()) == (3, [0, 0, 1, 2])
+    fits = fit_many(X, y, rows, [1.0, 1.0, 0.1, 1.0])
+    np.testing.assert_array_equal(fits.coef[0], fits.coef[1])
+
+
+def test_solutions_at_other_penalties_change_the_start_and_not_the_solution() -> None:
+    X, y, _ = features(300, 60)
+    C = [0.001, 0.01, 0.1, 1.0, 10.0]
+    path = fit_many(X, y, [np.arange(150)] * 5, C, tol=1e-8)
+    assert path.converged.all()
+    for j in range(5):
+        alone = fit_many(X, y, [np.arange(150)], C[j : j + 1], tol=1e-8)
+        np.testing.assert_allclose(path.coef[j], alone.coef[0], atol=1e-5)
+
+
+def test_a_path_shortens_the_way_to_a_weak_penalty() -> None:
+    X, y, _ = features(400, 60)
+    C = [0.001, 0.01, 0.1, 1.0, 10.0]
+    path = fit_many(X, y, [np.arange(400)] * 5, C)
+    alone = fit_many(X, y, [np.arange(400)], [10.0])
+    assert path.iterations[-1] < alone.iterations[0]
+
+
+def test_the_held_out_half_never_moves_a_solution() -> None:
+    """Labels of the other half change its own fits only."""
+    X, y, _ = features(200, 30)
+    halves, C = [np.arange(100)] * 3 + [np.arange(100, 200)] * 3, [0.01, 0.1, 1.0] * 2
+    flipped = np.where(np.arange(200) < 100, y, 1 - y)
+    first, second = (fit_many(X, labels, halves, C) for labels in (y, flipped))
+    np.testing.assert_allclose(first.coef[:3], second.coef[:3], atol=1e-6)

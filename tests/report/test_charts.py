@@ -19,8 +19,8 @@ def small_chart() -> alt.Chart:
 
 
 def test_save_writes_every_format_and_returns_the_paths_in_order(tmp_path: Path) -> None:
-    paths = charts.save(small_chart(), tmp_path / "new", "one", ("svg", "png", "html", "json"))
-    assert [path.name for path in paths] == ["one.svg", "one.png", "one.html", "one.json"]
+    paths = charts.save(small_chart(), tmp_path / "new", "one", ("svg", "png", "json"))
+    assert [path.name for path in paths] == ["one.svg", "one.png", "one.json"]
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(path.name for path in paths)
     assert paths[0].read_text().startswith("<svg")
 
@@ -32,18 +32,28 @@ def test_png_is_written_at_twice_the_size_of_the_svg(tmp_path: Path) -> None:
     assert width == pytest.approx(2 * nominal, abs=2)
 
 
-def test_html_loads_nothing_from_the_network(tmp_path: Path) -> None:
-    (page,) = charts.save(small_chart(), tmp_path, "one", ("html",))
-    text = page.read_text()
-    assert "<script src=" not in text
-    assert "cdn.jsdelivr.net" not in text
-    assert len(text) > 500_000
-
-
 def test_charts_wear_the_house_theme() -> None:
     config = charts.fragment(small_chart())["config"]
     assert config["background"] == "white"
     assert config["range"]["category"] == list(charts.PALETTE)
+
+
+def test_on_a_page_texts_and_lines_have_the_colour_of_the_text_around_the_chart() -> None:
+    chart = small_chart() + charts.chart_of([{"y": charts.INK}]).mark_rule(color=charts.INK).encode(y="y:N")
+    spec = charts.for_page(chart)
+    assert spec["config"]["background"] == "transparent"
+    assert spec["config"]["axis"]["labelColor"] == "currentColor"
+    assert spec["layer"][1]["mark"]["color"] == "currentColor"
+    # Data stay what they are, whatever they look like.
+    assert spec["layer"][1]["data"]["values"] == [{"y": charts.INK}]
+
+
+def test_subscripts_of_a_saved_chart_are_lowered(tmp_path: Path) -> None:
+    chart = small_chart().encode(x=alt.X("t:Q", title="core noise η_core in %"))
+    (path,) = charts.save(chart, tmp_path, "one", ("svg",))
+    text = path.read_text()
+    assert "η_core" not in text
+    assert ">core</tspan>" in text
 
 
 def test_fragment_takes_more_rows_than_altair_allows_by_default() -> None:

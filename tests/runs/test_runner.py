@@ -175,7 +175,7 @@ def test_a_run_examines_its_files_when_it_starts_and_when_it_ends(
     assert len(examined) == 3, "to find a result takes one look"
 
 
-@pytest.mark.parametrize("moment", ["fit", "probe_features", "group_report"])
+@pytest.mark.parametrize("moment", ["fit", "probe_features", "report_on"])
 def test_a_file_edited_in_mid_run_is_refused_and_leaves_no_result_under_either_key(
     moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,3 +245,9 @@ def test_a_result_says_what_it_was_measured_on_and_how_long_it_took(tmp_path: Pa
     assert result.environment["torch"]
     assert set(result.seconds) == {"fit", "transform", "probe"}
     assert [record["epoch"] for record in result.train_log] == [0]
+
+
+def test_max_iter_of_the_probe_stops_its_fits(tmp_path: Path) -> None:
+    stopped = run_spec(replace(SPEC, probe=Probing(max_iter=1)), Home(tmp_path))
+    assert not any(probe.converged for probe in stopped.probes)
+    assert any("did not converge" in warning for warning in stopped.warnings)

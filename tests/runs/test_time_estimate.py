@@ -27,12 +27,16 @@ def _known_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_a_run_costs_its_epochs_and_two_passes_over_the_data() -> None:
-    assert estimate([SPEC], ROOTS) == 3 * 10 * 2 + 30 + 30
+def test_plain_training_costs_its_epochs_and_a_pass_over_the_data() -> None:
+    assert estimate([SPEC], ROOTS) == 3 * 10 * 2 + 30
+
+
+def test_a_frozen_part_costs_another_pass() -> None:
+    assert estimate([replace(SPEC, recipe=Recipe(PCA(), ERM()))], ROOTS) == 3 * 10 * 2 + 30 + 30
 
 
 def test_steps_count_where_they_are_given() -> None:
-    assert estimate([replace(SPEC, train=Training(steps=4, batch_size=5))], ROOTS) == 4 * 5 * 2 + 30 + 30
+    assert estimate([replace(SPEC, train=Training(steps=4, batch_size=5))], ROOTS) == 4 * 5 * 2 + 30
 
 
 def test_runs_that_differ_in_probing_only_share_features_and_training() -> None:
@@ -43,8 +47,14 @@ def test_runs_that_differ_in_probing_only_share_features_and_training() -> None:
 def test_every_p_that_is_joined_late_shares_the_training_of_the_plain_method() -> None:
     late = [replace(SPEC, recipe=Recipe(PCA(p=p), ERM(), "late")) for p in (0.25, 0.5)]
     joint = [replace(SPEC, recipe=Recipe(PCA(p=p), ERM())) for p in (0.25, 0.5)]
-    assert estimate([SPEC, *late], ROOTS) == estimate([SPEC], ROOTS)
+    assert estimate([SPEC, *late], ROOTS) == estimate([SPEC], ROOTS) + 30
     assert estimate([SPEC, *joint], ROOTS) == 3 * (3 * 10 * 2 + 30) + 30
+
+
+def test_runs_side_by_side_end_with_the_last_worker() -> None:
+    seeds = [replace(SPEC, data=Digits(seed=seed), seed=seed) for seed in range(3)]
+    one = estimate([SPEC], ROOTS)
+    assert [estimate(seeds, ROOTS, at_once=count) for count in (1, 2, 3)] == [3 * one, 2 * one, one]
 
 
 def test_what_trains_nothing_costs_one_pass() -> None:

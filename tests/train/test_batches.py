@@ -8,6 +8,7 @@ from tests.contracts.small import small_data
 from ftt.backbones.identity import Identity
 from ftt.data.grouped import DatasetInfo, Fittable
 from ftt.data.inputs import ArrayInputs
+from ftt.rows import InMemory
 from ftt.spec import Training
 from ftt.train import fit
 from ftt.train.batches import Batches, Frozen
@@ -22,7 +23,7 @@ def domains(sizes: tuple[int, ...], batch_size: int) -> Batches:
     split = Fittable("train", inputs, a, np.arange(len(a)).astype(str), info, y=a % 2)
     backbone = Identity.create("", inputs)
     training = Training(batch_size=batch_size, sampling="per-attribute")
-    return Batches(split, backbone, Frozen(np.zeros((len(a), 0), np.float32)), training)
+    return Batches(split, backbone, Frozen(InMemory(np.zeros((len(a), 0), np.float32))), training)
 
 
 def test_a_batch_holds_as_many_rows_of_every_domain_however_rare_it_is() -> None:

@@ -16,25 +16,27 @@ from safetensors.numpy import load_file
 FTT = Path(sys.executable).with_name("ftt")
 
 
-def run_with(devices: int, recipe: str, home: Path) -> dict[str, Any]:
-    command = [str(FTT), "run", "digits", "--recipe", recipe, "--backbone", "tinyconv", "--core-noise", "0.2"]
-    command += ["--epochs", "2", "--batch-size", "100", "--accelerator", "cpu", "--devices", str(devices), "--json"]
+def run_with(devices: int, recipe: str, home: Path, backbone: str, batch_size: int) -> dict[str, Any]:
+    command = [str(FTT), "run", "digits", "--recipe", recipe, "--backbone", backbone, "--core-noise", "0.2"]
+    command += ["--epochs", "2", "--batch-size", str(batch_size), "--accelerator", "cpu", "--devices", str(devices)]
     environment = {**os.environ, "FTT_HOME": str(home), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [*command, "--threads", "1"], capture_output=True, text=True, timeout=300, check=False, env=environment
+        [*command, "--threads", "1", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
     return result
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("recipe", ["erm", "ftt"])
-def test_two_processes_agree_with_one_at_the_same_global_batch(recipe: str, tmp_path: Path) -> None:
-    """640 rows in batches of 100 leave an uneven last batch of 40, split in two as well."""
-    run_with(1, recipe, tmp_path / "one")
-    run_with(2, recipe, tmp_path / "two")
-    (one,), (two,) = (list((tmp_path / n / "artifacts" / "trained").glob("*/*.safetensors")) for n in ("one", "two"))
+def assert_two_agree_with_one(recipe: str, folder: Path, backbone: str, batch_size: int) -> None:
+    run_with(1, recipe, folder / "one", backbone, batch_size)
+    run_with(2, recipe, folder / "two", backbone, batch_size)
+    (one,), (two,) = (list((folder / n / "artifacts" / "trained").glob("*/*.safetensors")) for n in ("one", "two"))
     assert one.name == two.name
     expected, got = load_file(one), load_file(two)
     for key, value in expected.items():
@@ -42,17 +44,17 @@ def test_two_processes_agree_with_one_at_the_same_global_batch(recipe: str, tmp_
 
 
 @pytest.mark.slow
-def test_a_loss_over_the_whole_batch_is_refused_on_two_processes(tmp_path: Path) -> None:
-    command = [str(FTT), "run", "digits", "--recipe", "cvar-dro", "--backbone", "tinyconv", "--epochs", "1"]
-    environment = {**os.environ, "FTT_HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [*command, "--accelerator", "cpu", "--devices", "2"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env=environment,
-    )
-    assert done.returncode == 2
-    assert "needs whole batches" in done.stderr
-    assert "Traceback" not in done.stderr
+@pytest.mark.parametrize("recipe", ["erm", "ftt"])
+def test_two_processes_agree_with_one_at_the_same_global_batch(recipe: str, tmp_path: Path) -> None:
+    """640 rows in batches of 100 leave an uneven last batch of 40, split in two as well."""
+    assert_two_agree_with_one(recipe, tmp_path, "tinyconv", 100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recipe", ["cvar-dro", "group-dro", "irm"])
+def test_a_loss_over_the_whole_batch_is_the_same_on_two_processes(recipe: str, tmp_path: Path) -> None:
+    """Batches of 99: processes differ by one row.
+
+    On linear features: where a rounding decides on which side of a kink a ReLU is, trainings part by more than 1e-5.
+    """
+    assert_two_agree_with_one(recipe, tmp_path, "identity", 99)

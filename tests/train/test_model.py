@@ -168,7 +168,7 @@ def test_the_model_card_says_how_it_was_made(tmp_path: Path) -> None:
 
 
 def test_damaged_saved_models_are_refused(tmp_path: Path) -> None:
-    data, inputs = small_data(), small_data()["train"].inputs
+    data = small_data()
     for p, name in ((0.25, "a"), (0.5, "b")):
         fit(data, Recipe(ftt.PCA(p=p), None), "tinyconv").save(tmp_path / name)
     config, weights = (tmp_path / "a" / name for name in ("config.json", "weights.safetensors"))
@@ -186,9 +186,9 @@ def test_damaged_saved_models_are_refused(tmp_path: Path) -> None:
         assert content != whole[path]
         path.write_bytes(content)
         with pytest.raises(FttError, match="the saved model is damaged"):
-            ftt.FreezeThenTrain.load(tmp_path / "a", inputs)
+            ftt.FreezeThenTrain.load(tmp_path / "a")
         path.write_bytes(whole[path])
-    assert ftt.FreezeThenTrain.load(tmp_path / "a", inputs).recipe.freeze == ftt.PCA(p=0.25)
+    assert ftt.FreezeThenTrain.load(tmp_path / "a").recipe.freeze == ftt.PCA(p=0.25)
 
 
 def test_saving_over_a_model_that_fails_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +197,7 @@ def test_saving_over_a_model_that_fails_leaves_the_old_one(tmp_path: Path, monke
     monkeypatch.setattr("ftt.train.saved.card", lambda model, notes: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
         fit(data, "pca", "tinyconv").save(folder)
-    assert ftt.FreezeThenTrain.load(folder, data["train"].inputs).recipe == Recipe()
+    assert ftt.FreezeThenTrain.load(folder).recipe == Recipe()
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
 
 
@@ -215,7 +215,7 @@ def test_saving_never_takes_other_files_away(tmp_path: Path, monkeypatch: pytest
 
 def test_loading_what_is_no_model_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FttError, match="no saved model"):
-        ftt.FreezeThenTrain.load(tmp_path, small_data()["train"].inputs)
+        ftt.FreezeThenTrain.load(tmp_path)
 
 
 @pytest.mark.parametrize(

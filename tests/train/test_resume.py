@@ -30,12 +30,23 @@ RECIPES = {
     "erm": preset("erm"),
     "jtt": Recipe(None, JTT(identify_epochs=2, upweight=3)),
     "ftt": preset("ftt"),
+    "lp-ft": preset("lp-ft"),
+    "target": preset("target"),
+    "taught": preset("taught"),
+    "two-teachers": preset("two-teachers"),
 }
+TRAINING = Training(epochs=8, batch_size=64, schedule="drop", drop_after=4)
+CASES = {
+    **{name: (recipe, TRAINING) for name, recipe in RECIPES.items()},
+    "ftt, best epoch": (RECIPES["ftt"], TRAINING.replace(select="worst-group")),
+}
+BEFORE = {"taught": ("erm",), "two-teachers": ("erm", "target")}
+"""What is trained before the kills begin, so that they hit the student."""
 
 
 def trained(home: Path) -> dict[str, npt.NDArray[Any]]:
-    (path,) = (home / "artifacts" / "trained").glob("*/*.safetensors")
-    return load_file(path)
+    paths = (home / "artifacts" / "trained").glob("*/*.safetensors")
+    return {f"{path.stem} {name}": value for path in paths for name, value in load_file(path).items()}
 
 
 def without_times(result: Result) -> Result:
@@ -43,21 +54,19 @@ def without_times(result: Result) -> Result:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", CASES)
 def test_five_kills_change_no_bit_of_weights_and_result(name: str, tmp_path: Path) -> None:
-    spec = Spec(
-        data=Digits(core_noise=0.2),
-        backbone="tinyconv",
-        recipe=RECIPES[name],
-        train=Training(epochs=8, batch_size=64, schedule="drop", drop_after=4),
-    )
+    recipe, training = CASES[name]
+    spec = Spec(data=Digits(core_noise=0.2), backbone="tinyconv", recipe=recipe, train=training)
     (tmp_path / "spec.json").write_text(json.dumps(spec.describe()))
+    torch.set_num_threads(1)
+    for other in BEFORE.get(name, ()):
+        run_spec(replace(spec, recipe=preset(other)), Home(tmp_path / "killed"))
     driver = Path(__file__).with_name("resume_driver.py")
     command = [sys.executable, str(driver), str(tmp_path / "spec.json"), str(tmp_path / "killed"), "5"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) == 5
-    torch.set_num_threads(1)
     whole = run_spec(spec, Home(tmp_path / "whole"))
     killed = Home(tmp_path / "killed").runs.find(whole.run)
     assert killed is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ftt import registry
 from ftt.backbones.backbone import Backbone
 from ftt.backbones.extract import extract
@@ -10,7 +12,7 @@ from ftt.data.inputs import Inputs
 from ftt.data.roots import Roots
 from ftt.params import Json
 
-__all__ = ["Backbone", "create", "extract", "fingerprint"]
+__all__ = ["Backbone", "create", "extract", "fingerprint", "missing"]
 
 
 def create(name: str, inputs: Inputs) -> Backbone:
@@ -26,3 +28,9 @@ def fingerprint(name: str, roots: Roots | None = None) -> Json:
     """What identifies the initial weights before they are loaded: the name, and the content of files it stands for."""
     family: type[Backbone] = registry.BACKBONES.get(name)
     return family.fingerprint(name, Checksums(roots or Roots.from_environment()))
+
+
+def missing(name: str, roots: Roots | None = None) -> bool:
+    """Whether the weights are files that are not on this machine."""
+    known = fingerprint(name, roots)
+    return isinstance(known, Mapping) and known.get("content") is None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
@@ -27,11 +28,20 @@ class Backbone(nn.Module, ABC):
         m, the width of φ(x).
     weights_id : str
         Name and checksum of the weights: part of the key of everything computed from the features.
+    prepares_tensors : bool
+        Whether `prepare` also takes a tensor and uses operations of torch only. An exported model then takes inputs as
+        they were read; otherwise it takes prepared ones.
     """
 
     accepts: ClassVar[tuple[Kind, ...]]
+    prepares_tensors: ClassVar[bool] = False
     num_features: int
     weights_id: str
+
+    @property
+    def passes_on(self) -> bool:
+        """Whether features that it is given are its features, unchanged, so that they need not be kept again."""
+        return False
 
     @classmethod
     def create(cls, member: str, inputs: Inputs) -> Self:
@@ -52,6 +62,22 @@ class Backbone(nn.Module, ABC):
         """
         return name
 
+    def files(self) -> dict[str, bytes]:
+        """Small files by name that `rebuilt` needs besides the weights: none by default."""
+        return {}
+
+    @classmethod
+    def rebuilt(cls, member: str, inputs: Inputs, files: Mapping[str, bytes], weights: Mapping[str, Tensor]) -> Self:
+        """The network of a saved model, which gets these `weights` afterwards; by default what `create` makes.
+
+        A family whose `create` needs more than this package builds it from `files` and `weights`.
+        """
+        return cls.create(member, inputs)
+
+    def exportable(self) -> nn.Module:
+        """A copy made of layers that every exporter knows; prepared inputs in, features out."""
+        return copy.deepcopy(self)
+
     @abstractmethod
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
         """A batch as read from `Inputs`, as the tensor `forward` takes; deterministic."""
@@ -71,14 +97,18 @@ class Backbone(nn.Module, ABC):
             )
 
 
-def images_to_tensor(batch: npt.NDArray[Any], mean: Sequence[float], std: Sequence[float], smallest: int) -> Tensor:
+def images_to_tensor(
+    batch: npt.NDArray[Any] | Tensor, mean: Sequence[float], std: Sequence[float], smallest: int
+) -> Tensor:
     """(n, H, W, C) on the scale 0–255 → (n, 3, H, W) float32 in channels_last, normalised; tiny images are enlarged.
 
     channels_last is where the depthwise convolutions of small networks are twice as fast on a CPU.
     """
-    x = torch.from_numpy(batch).permute(0, 3, 1, 2).to(torch.float32)
+    x = torch.as_tensor(batch).permute(0, 3, 1, 2).to(torch.float32)
     if x.shape[1] == 1:
         x = x.expand(-1, 3, -1, -1)
+    elif x.shape[1] == 2:  # red and green: blue is empty
+        x = nn.functional.pad(x, (0, 0, 0, 0, 0, 1))
     centre, spread = torch.tensor(mean).view(1, 3, 1, 1), torch.tensor(std).view(1, 3, 1, 1)
     x = (x / 255 - centre) / spread
     short = min(x.shape[2:])

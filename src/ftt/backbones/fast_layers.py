@@ -33,6 +33,34 @@ def use_fast_layers(network: nn.Module) -> None:
                 setattr(parent, name, fast)
 
 
+def use_plain_layers(network: nn.Module) -> None:
+    """Undo `use_fast_layers` in place, for exporters that know torch's own layers only."""
+    for parent in list(network.modules()):
+        for name, child in list(parent.named_children()):
+            if isinstance(child, ReLU6):
+                setattr(parent, name, nn.ReLU6(inplace=True))
+            elif isinstance(child, Depthwise | Pointwise):
+                setattr(parent, name, _plain(child))
+
+
+def _plain(layer: nn.Conv2d) -> nn.Conv2d:
+    from timm.layers.conv2d_same import Conv2dSame
+
+    kind: type[nn.Conv2d] = Conv2dSame if isinstance(layer, Depthwise) and layer.same else nn.Conv2d
+    made = kind(
+        layer.in_channels,
+        layer.out_channels,
+        layer.kernel_size,  # type: ignore[arg-type]  # torch annotates what it stores more loosely than what it takes.
+        layer.stride,  # type: ignore[arg-type]
+        layer.padding,  # type: ignore[arg-type]
+        groups=layer.groups,
+        bias=layer.bias is not None,
+        device="meta",
+    )
+    made.weight, made.bias = layer.weight, layer.bias
+    return made.train(layer.training)
+
+
 def _faster(layer: nn.Module) -> nn.Module | None:
     from timm.layers.conv2d_same import Conv2dSame
 

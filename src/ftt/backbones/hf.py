@@ -7,12 +7,16 @@ the extra ``[text]``.
 
 from __future__ import annotations
 
+import copy
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from safetensors.torch import save_file
+from torch import Tensor, nn
 
 from ftt.backbones import hf_folder
 from ftt.backbones.backbone import Backbone
@@ -34,13 +38,14 @@ class HuggingFace(Backbone):
 
     accepts: ClassVar[tuple[Kind, ...]] = ("texts",)
 
-    def __init__(self, member: str) -> None:
+    def __init__(self, member: str, folder: Path | None = None) -> None:
         super().__init__()
         name, self.max_tokens = _split_member(member)
-        folder = hf_folder.locate(name)
+        folder = folder or hf_folder.locate(name)
         content = hf_folder.checksums_of(folder, Checksums(Roots.from_environment()))
         hf_folder.check(folder)
         self.tokenizer, self.net = _load(folder, member)
+        self._files = hf_folder.without_weights(folder)
         self.num_features = int(self.net.config.hidden_size)
         # Of all files, not of the weights alone: another vocabulary gives other features.
         self.weights_id = f"hf:{Path(name).name}@{digest(content)[:16]}"
@@ -54,6 +59,23 @@ class HuggingFace(Backbone):
                 "hf needs an encoder", given="hf", allowed="hf:minilm, hf:<folder>, hf:<name>, each with @<tokens>"
             )
         return cls(member)
+
+    def files(self) -> dict[str, bytes]:
+        """Configuration and tokenizer."""
+        return self._files
+
+    @classmethod
+    def rebuilt(cls, member: str, inputs: Inputs, files: Mapping[str, bytes], weights: Mapping[str, Tensor]) -> Self:
+        """The encoder from a folder as published ones have it, so that it is checked as they are."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, content in files.items():
+                (Path(folder) / Path(name).name).write_bytes(content)
+            own = {name.removeprefix("net."): value.contiguous() for name, value in weights.items()}
+            save_file(own, Path(folder) / "model.safetensors", metadata={"format": "pt"})
+            return cls(member, Path(folder))
+
+    def exportable(self) -> nn.Module:
+        return _EncodedTogether(copy.deepcopy(self))
 
     @classmethod
     def fingerprint(cls, name: str, checksums: Checksums) -> Json:
@@ -89,6 +111,17 @@ class HuggingFace(Backbone):
         hidden: Tensor = self.net(input_ids=x[:, 0], attention_mask=mask).last_hidden_state
         weight = mask.unsqueeze(2).to(hidden.dtype)
         return (hidden * weight).sum(1) / weight.sum(1).clamp(min=1)
+
+
+class _EncodedTogether(nn.Module):
+    """The encoder without the sorting by length, which depends on values and not on shapes alone."""
+
+    def __init__(self, backbone: HuggingFace) -> None:
+        super().__init__()
+        self.backbone = backbone
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.backbone._encode(x)
 
 
 def _load(folder: Path, member: str) -> tuple[Any, Any]:

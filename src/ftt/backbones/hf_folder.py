@@ -49,6 +49,12 @@ def checksums_of(folder: Path, checksums: Checksums) -> dict[str, str | None]:
     return dict(zip(names, checksums.of(folder, names), strict=True))
 
 
+def without_weights(folder: Path) -> dict[str, bytes]:
+    """Configuration and tokenizer by file name: what an encoder needs besides its weights."""
+    names = [file.name for file in folder.iterdir() if file.suffix in READ and ".safetensors" not in file.name]
+    return {name: read_regular(folder / name, LARGEST_JSON) for name in sorted(names)}
+
+
 def check(folder: Path) -> None:
     """Refuse a folder with code of its own, without tokenizer or safetensors, or whose config does not fit."""
     for file in sorted(folder.iterdir()):

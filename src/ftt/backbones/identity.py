@@ -17,11 +17,17 @@ class Identity(Backbone):
     """φ(x) = x. Nothing to train inside, so the supervised branch is one linear map."""
 
     accepts: ClassVar[tuple[Kind, ...]] = ("features", "images")
+    prepares_tensors: ClassVar[bool] = True
 
     def __init__(self, num_features: int) -> None:
         super().__init__()
         self.num_features = num_features
         self.weights_id = "identity"
+
+    @property
+    def passes_on(self) -> bool:
+        # What is derived from it has weights.
+        return type(self) is Identity
 
     @classmethod
     def create(cls, member: str, inputs: Inputs) -> Self:
@@ -30,7 +36,7 @@ class Identity(Backbone):
         return cls(int(first[0].size))
 
     def prepare(self, batch: npt.NDArray[Any]) -> Tensor:
-        x = torch.from_numpy(batch).flatten(1)
+        x = torch.as_tensor(batch).flatten(1)
         return x.to(torch.float32).div_(255) if x.dtype == torch.uint8 else x.to(torch.float32)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ftt.backbones.backbone import Backbone, images_to_tensor
-from ftt.backbones.fast_layers import use_fast_layers
+from ftt.backbones.fast_layers import use_fast_layers, use_plain_layers
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.data.fetch import verified
 from ftt.data.inputs import Kind
@@ -39,6 +39,7 @@ class Lite0(Backbone):
     """EfficientNet-Lite0, 1280 features, inputs of any size from 32 pixels on."""
 
     accepts: ClassVar[tuple[Kind, ...]] = ("images",)
+    prepares_tensors: ClassVar[bool] = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,6 +59,11 @@ class Lite0(Backbone):
     def forward(self, x: Tensor) -> Tensor:
         out: Tensor = self.net(x)
         return out
+
+    def exportable(self) -> nn.Module:
+        made = super().exportable()
+        use_plain_layers(made)
+        return made
 
 
 def read_weights() -> dict[str, Tensor]:

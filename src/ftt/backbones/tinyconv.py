@@ -23,6 +23,7 @@ class TinyConv(Backbone):
     """Random weights, 64 features."""
 
     accepts: ClassVar[tuple[Kind, ...]] = ("images",)
+    prepares_tensors: ClassVar[bool] = True
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__()

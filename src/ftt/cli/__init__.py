@@ -10,19 +10,41 @@ from typing import NoReturn
 
 import typer
 
-from ftt.cli import compare, data, demo, doctor, ls, reproduce, results, run, status, sweep, theory
+from ftt.cli import (
+    audit,
+    compare,
+    data,
+    demo,
+    diagnose,
+    doctor,
+    export,
+    ls,
+    predict,
+    report,
+    reproduce,
+    results,
+    rm,
+    run,
+    save,
+    show,
+    status,
+    sweep,
+    theory,
+)
 from ftt.cli.common import EXTRA
+from ftt.cli.loudness import App
+from ftt.cli.missing import missing_package
 from ftt.errors import FttError, as_ftt_error
 from ftt.freed_memory import reuse_freed_memory
 from ftt.plain_text import printable, writes_everything
 from ftt.stopping import Stopped
 from ftt.version import __version__
 
-app = typer.Typer(
+app = App(
     name="ftt",
     help="Freeze then Train: representation learning that survives spurious correlations and label noise.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     # Rendering help with rich costs more time than everything else `ftt --help` does.
     rich_markup_mode=None,
@@ -37,7 +59,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    version: bool = typer.Option(False, "--version", "-V", callback=_version, is_eager=True, help="Show the version."),
     offline: bool = typer.Option(False, "--offline", help="Use no network [env: FTT_OFFLINE=1]."),
 ) -> None:
     if offline:
@@ -49,6 +71,11 @@ def _root(
 app.command()(demo.demo)
 app.command(context_settings=EXTRA)(run.run)
 app.command(context_settings=EXTRA)(compare.compare)
+app.command(context_settings=EXTRA)(diagnose.diagnose)
+app.command(context_settings=EXTRA)(audit.audit)
+app.command()(save.save)
+app.command()(predict.predict)
+app.command()(export.export)
 app.command()(reproduce.reproduce)
 app.command()(ls.ls)
 app.add_typer(data.app, name="data")
@@ -56,6 +83,9 @@ app.add_typer(theory.app, name="theory")
 app.command()(sweep.sweep)
 app.command()(status.status)
 app.command()(results.results)
+app.command()(show.show)
+app.command()(rm.rm)
+app.command()(report.report)
 app.command()(doctor.doctor)
 
 
@@ -83,6 +113,10 @@ def main() -> None:
         # Whoever read our output has gone; Python would complain about it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(1) from None
+    except ModuleNotFoundError as error:
+        if not (named := missing_package(error)):
+            raise
+        _end(f"error: {named}", 2)
     except (FttError, OSError, MemoryError, OverflowError, UnicodeError, RecursionError) as error:
         _end(f"error: {as_ftt_error(error)}", 2)
     except Exception as error:

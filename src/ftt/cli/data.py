@@ -1,4 +1,4 @@
-"""ftt data: fetch a data set, or show its groups, noise and licence."""
+"""ftt data: fetch a data set, check one that was placed, or show its groups, noise and licence."""
 
 from __future__ import annotations
 
@@ -8,35 +8,64 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ftt.cli.common import EXTRA, CacheFlag, DataFlag, JsonFlag, print_json, print_lines, shown
+from ftt.cli.loudness import App
+from ftt.cli.names import DatasetArgument
 
 if TYPE_CHECKING:
     from ftt.data import GroupedData
 
-app = typer.Typer(help="Fetch data sets, or show their groups, noise and licence.", no_args_is_help=True)
-Name = Annotated[str, typer.Argument(help="data set name (see `ftt ls datasets`)")]
+app = App(help="Fetch data sets, or show their groups, noise and licence.", no_args_is_help=True)
 
 
 @app.command()
-def get(name: Name, cache: CacheFlag = None, data: DataFlag = None) -> None:
+def get(name: DatasetArgument, cache: CacheFlag = None, data: DataFlag = None) -> None:
     """Fetch everything a data set needs, and verify it."""
     from ftt import registry
     from ftt.cli.screen import watched
     from ftt.data import Roots
 
     roots = Roots.from_environment(cache, data)
-    collections = registry.DATASETS.get(name).collections()
+    source = registry.DATASETS.get(name)
     with watched():
-        for collection in collections:
+        for collection in source.collections():
             for path in collection.obtain(roots).values():
                 print_lines(f"{collection.name}: {path}")
-    if not collections:
-        print_lines(f"{name} needs no files: {registry.DATASETS.get(name).info.how_to_get}")
+    if source.collections():
+        return
+    if source.paths:
+        print_lines(f"{name} reads your own files: {source.info.how_to_get}")
+    elif (place := source.find(roots)) is not None:
+        print_lines(f"{name}: {place}")
+    else:
+        print_lines(f"{name} needs no files: {source.info.how_to_get}")
+
+
+@app.command()
+def check(name: DatasetArgument, json: JsonFlag = False, cache: CacheFlag = None, data: DataFlag = None) -> None:
+    """Compare a folder that you placed with the published data set: counts of every part, and missing images.
+
+    Exit code 1 means that something differs.
+    """
+    from ftt import registry
+    from ftt.cli.screen import watched
+    from ftt.data import Roots
+    from ftt.data.placed_check import check_placed
+
+    with watched():
+        found = check_placed(registry.DATASETS.build({"name": name}), Roots.from_environment(cache, data))
+    if json:
+        print_json(found.to_json())
+    else:
+        for line in found.lines():
+            print_lines(line)
+    if not found.complete:
+        raise typer.Exit(1)
 
 
 @app.command(context_settings=EXTRA)
 def show(
     context: typer.Context,
-    name: Name,
+    name: DatasetArgument,
     sheet: Annotated[Path | None, typer.Option(help="draw a few images of every group to this PNG file")] = None,
     sheet_split: Annotated[str, typer.Option(help="the split that examples are drawn from")] = "train",
     json: JsonFlag = False,

@@ -76,6 +76,7 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
     from ftt import registry, threads
     from ftt.backbones.torchvision_guard import ensure_torchvision_imports
     from ftt.store import Home
+    from ftt.store.removal import disk_use
     from ftt.version import __version__
 
     def version_of(package: str) -> str:
@@ -89,15 +90,6 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
     guarded = ensure_torchvision_imports()
     kept = Home.from_environment(home, cache, data)
     roots = kept.roots
-    found = {
-        name: "embedded or yours"
-        if not parts
-        else "here"
-        if all(p.found(roots) for p in parts)
-        else f"ftt data get {name}"
-        for name in registry.DATASETS.entries()
-        for parts in [registry.DATASETS.get(name).collections()]
-    }
     pools = {f"{pool['internal_api']} ({pool['prefix']})": pool["num_threads"] for pool in threadpool_info()}
     disk = {
         str(place): f"{shutil.disk_usage(_existing(place)).free / 1e9:.0f} GB free"
@@ -105,6 +97,7 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
     }
     return {
         "ftt": __version__,
+        **({"conflict": conflict} if (conflict := _same_import_name()) else {}),
         "python": platform.python_version(),
         "versions": {package: version_of(package) for package in PACKAGES},
         "cores": threads.available(),
@@ -113,10 +106,47 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
         "torchvision": "a CUDA build beside a CPU build of torch: its missing operators are declared, images work"
         if guarded
         else "matches torch",
-        "data": found,
+        "data": {name: _whereabouts(name, roots) for name in registry.DATASETS.entries()},
         "folders": {"home": str(kept.root), "cache": str(roots.cache), "data": str(roots.data or "not set")},
         "disk": disk,
+        "disk use": {name: f"{size / 1e6:.1f} MB" for name, size in disk_use(kept).items()} or "nothing yet",
     }
+
+
+def _whereabouts(name: str, roots: Any) -> str:
+    """Whether the files of a data set are on this machine, or what to do about it."""
+    from ftt import registry
+    from ftt.data.dataset import NotPlacedError
+    from ftt.errors import FttError
+
+    try:
+        source = registry.DATASETS.get(name)
+    except FttError as error:
+        # A broken plug-in must not hide what there is to say about the others.
+        return error.problem
+    if source.paths:
+        return "your own files"
+    if parts := source.collections():
+        return "here" if all(part.found(roots) for part in parts) else f"not here yet: ftt data get {name}"
+    try:
+        place = source.find(roots)
+    except NotPlacedError:
+        return f"not on this machine; what to do: ftt data get {name}"
+    return str(place or "embedded")
+
+
+def _same_import_name() -> str | None:
+    """Another distribution whose import package is called ftt, as that of the name ``ftt`` on PyPI is."""
+    from importlib.metadata import packages_distributions, version
+
+    others = sorted({*packages_distributions().get("ftt", ())} - {"freeze-then-train"})
+    if not others:
+        return None
+    named = ", ".join(f"{name} {version(name)}" for name in others)
+    return (
+        f"{named} has the same import name and is another project; one overwrites files of the other: "
+        f"pip uninstall {' '.join(others)}, then pip install --force-reinstall --no-deps freeze-then-train"
+    )
 
 
 def _existing(path: Any) -> Any:

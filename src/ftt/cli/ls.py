@@ -7,11 +7,15 @@ from typing import Annotated
 import typer
 
 from ftt.cli.common import JsonFlag, print_json, print_lines
+from ftt.cli.names import one_of
 
-KINDS = "datasets, backbones, freezers, methods, recipes or experiments"
+KINDS = ("datasets", "backbones", "freezers", "methods", "recipes", "experiments")
+Kind = Annotated[
+    str | None, typer.Argument(help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}", autocompletion=one_of(*KINDS))
+]
 
 
-def ls(kind: Annotated[str | None, typer.Argument(help=KINDS)] = None, json: JsonFlag = False) -> None:
+def ls(kind: Kind = None, json: JsonFlag = False) -> None:
     """List data sets, backbones, freezers, methods, recipes and experiments."""
     from ftt import api
 

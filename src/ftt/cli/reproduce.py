@@ -7,23 +7,47 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, ThreadsFlag, print_json, print_lines, print_table
+from ftt.cli.common import (
+    CacheFlag,
+    DataFlag,
+    DryRunFlag,
+    HomeFlag,
+    JsonFlag,
+    ReportFlag,
+    ThreadsFlag,
+    print_json,
+    print_lines,
+    print_plan,
+    print_table,
+)
+from ftt.cli.names import BudgetFlag, ExperimentArgument, LogFlag, completes
 
 if TYPE_CHECKING:
     from ftt.paper.publish import Reproduction
 
 
 def reproduce(
-    name: Annotated[str, typer.Argument(help="experiment name (see `ftt ls experiments`)")],
-    budget: Annotated[str, typer.Option(help="paper (to the letter), cpu (two cores) or smoke (tests)")] = "cpu",
-    dataset: Annotated[str, typer.Option(help="data set, for experiments on several")] = "",
+    name: ExperimentArgument,
+    budget: BudgetFlag = "cpu",
+    dataset: Annotated[
+        str, typer.Option(help="data set, for experiments on several", autocompletion=completes("datasets"))
+    ] = "",
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="training seeds per cell")] = None,
     probe_seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="probe seeds per run")] = None,
+    backbone: Annotated[
+        str | None, typer.Option(help="another backbone, such as timm:resnet50@FILE with your weights")
+    ] = None,
     on: Annotated[
-        str, typer.Option(help="local (processes of this machine), ray (a cluster) or store (finished runs only)")
+        str,
+        typer.Option(
+            help="local (processes of this machine), ray (a cluster) or store (finished runs, nothing is trained)"
+        ),
     ] = "local",
     workers: Annotated[int | None, typer.Option(min=1, max=10_000, help="number of runs at a time")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the page, its pictures and runs")] = None,
+    log: LogFlag = None,
+    dry_run: DryRunFlag = False,
+    report: ReportFlag = None,
     json: JsonFlag = False,
     threads: ThreadsFlag = None,
     home: HomeFlag = None,
@@ -36,18 +60,28 @@ def reproduce(
     from ftt.launch import Resources
     from ftt.store import Home
 
+    kept, resources = Home.from_environment(home, cache, data), Resources(workers, threads)
+    request: api.RequestOptions = {
+        "budget": budget,
+        "dataset": dataset,
+        "seeds": seeds,
+        "probe_seeds": probe_seeds,
+        "backbone": backbone,
+    }
+    if dry_run:
+        experiment, wanted = api.requested(name, **request)
+        specs = list(dict.fromkeys(spec for cell in experiment.cells(wanted) for spec in cell.specs))
+        with watched():
+            planned = api.plan(specs, home=kept, resources=resources)
+        print_plan(planned, json)
+        return
     with watched():
-        made = api.reproduce(
-            name,
-            budget=budget,
-            dataset=dataset,
-            seeds=seeds,
-            probe_seeds=probe_seeds,
-            out=out,
-            home=Home.from_environment(home, cache, data),
-            on=on,
-            resources=Resources(workers, threads),
-        )
+        made = api.reproduce(name, out=out, home=kept, on=on, resources=resources, **request)
+    if report is not None:
+        from ftt.paper.reproduction_page import reproduction_page
+        from ftt.report.page import write
+
+        write(report, reproduction_page(made))
     if json:
         print_json(made.to_json())
     else:

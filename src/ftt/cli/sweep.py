@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ftt.cli.common import CacheFlag, DataFlag, HomeFlag, JsonFlag, print_json, print_lines, print_table
+from ftt.cli.common import (
+    CacheFlag,
+    DataFlag,
+    DryRunFlag,
+    HomeFlag,
+    JsonFlag,
+    ReportFlag,
+    command_line,
+    print_json,
+    print_lines,
+    print_plan,
+    print_table,
+)
+from ftt.cli.names import LogFlag
 
 if TYPE_CHECKING:
     from ftt.launch import Outcome
@@ -24,6 +37,9 @@ def sweep(
     threads: Annotated[
         int | None, typer.Option(min=1, max=1024, help="threads per run; default: cores / workers")
     ] = None,
+    log: LogFlag = None,
+    dry_run: DryRunFlag = False,
+    report: ReportFlag = None,
     json: JsonFlag = False,
     home: HomeFlag = None,
     cache: CacheFlag = None,
@@ -36,8 +52,21 @@ def sweep(
     from ftt.store import Home
 
     kept = Home.from_environment(home, cache, data)
+    if dry_run:
+        from ftt.runs.sweep_file import read
+
+        with watched():
+            planned = api.plan(read(path).specs, home=kept, resources=Resources(workers, threads))
+        print_plan(planned, json)
+        return
     with watched():
         done = api.sweep(path, home=kept, on=on, resources=Resources(workers, threads))
+        finished = [outcome.result for outcome in done.outcomes if outcome.result]
+        if report is not None and finished:
+            notes = [f"{len(done.failed)} runs failed and are not shown."] if done.failed else []
+            api.write_report(
+                finished, out=report, title=done.sweep.name, command=command_line(), notes=notes, home=kept
+            )
     if json:
         print_json(done.to_json())
     else:
@@ -47,9 +76,11 @@ def sweep(
 
 
 def _state(outcome: Outcome) -> str:
+    from ftt.report.tables import one_class
+
     if outcome.error:
         return "failed"
-    return "done, one class only" if outcome.result and outcome.result.collapsed else "done"
+    return "done" + one_class([outcome.result] if outcome.result else [])
 
 
 def _print(done: SweepResult, kept: Home) -> None:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ftt.cli.common import JsonFlag, print_json, print_lines, print_table
+from ftt.cli.common import JsonFlag, ReportFlag, print_json, print_lines, print_table
+from ftt.cli.loudness import App
 
 if TYPE_CHECKING:
     from ftt.report.theory_pages import TheoryPage
 
-app = typer.Typer(
+app = App(
     help="The paper's linear model in numbers and pictures: gradient flows, bounds, Figure 3, phase diagrams.",
     no_args_is_help=True,
 )
@@ -45,6 +46,7 @@ def flow(
     points: Annotated[int, typer.Option("--points", min=2, help="Number of recorded times.")] = 60,
     seed: Seed = 0,
     out: Out = None,
+    report: ReportFlag = None,
     json: JsonFlag = False,
 ) -> None:
     """Follow ERM, FTT and late joining over training time."""
@@ -56,7 +58,7 @@ def flow(
     setting = Setting(d1=d1, d2=d2, k=k, m=m, p=p, eta_core=eta_core, eta_spu=eta_spu, seed=seed)
     with watched():
         found = curves(setting, t, points)
-    _show(json, {"command": "theory flow", **found.to_json()}, flow_page(found), out)
+    _show(json, {"command": "theory flow", **found.to_json()}, flow_page(found), out, report)
 
 
 @app.command()
@@ -65,6 +67,7 @@ def bounds(
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Number of starts per mechanism.")] = 2,
     seed: Seed = 0,
     out: Out = None,
+    report: ReportFlag = None,
     json: JsonFlag = False,
 ) -> None:
     """Measure every statement against its bound over random mechanisms."""
@@ -75,7 +78,7 @@ def bounds(
     drawn = random_settings(settings, seeds, seed)
     with watched():
         found = survey(drawn, seeds)
-    _show(json, {"command": "theory bounds", **found.to_json()}, bounds_page(found), out)
+    _show(json, {"command": "theory bounds", **found.to_json()}, bounds_page(found), out, report)
 
 
 @app.command()
@@ -86,6 +89,7 @@ def toy(
     t: Time = 1e3,
     seed: Seed = 0,
     out: Out = None,
+    report: ReportFlag = None,
     json: JsonFlag = False,
 ) -> None:
     """Compute Figure 3 of the paper: two flows in the plane."""
@@ -94,7 +98,7 @@ def toy(
 
     flows = figure_3(low, high, variance, t, seed)
     result = {"command": "theory toy", "seed": seed, "t": t, "flows": [each.to_json() for each in flows]}
-    _show(json, result, toy_page(flows), out)
+    _show(json, result, toy_page(flows), out, report)
 
 
 @app.command()
@@ -111,6 +115,7 @@ def phase(
     jobs: Annotated[int, typer.Option("--jobs", min=0, max=256, help="Number of processes (0: all cores).")] = 0,
     seed: Seed = 0,
     out: Out = None,
+    report: ReportFlag = None,
     json: JsonFlag = False,
 ) -> None:
     """Map the test error over both noises and over p."""
@@ -129,13 +134,17 @@ def phase(
         sweep = sweep_p(mechanism, sweep_noises(mechanism, low, high), network, jobs=workers)
     sizes = {"d1": d1, "d2": d2, "k": k, "m": m, "p": p, "t": t, "seed": seed}
     numbers = {"command": "theory phase", "setting": sizes, **result.to_json(), "sweep": sweep.to_json()}
-    _show(json, numbers, phase_page(result, sweep), out)
+    _show(json, numbers, phase_page(result, sweep), out, report)
 
 
-def _show(json: bool, result: dict[str, Any], page: TheoryPage, out: Path | None) -> None:
+def _show(json: bool, result: dict[str, Any], page: TheoryPage, out: Path | None, report: Path | None) -> None:
     """Write the page and its figures; print one JSON object, or the findings, the table and the paths."""
     folder = out if out is not None else Path(os.environ.get("FTT_HOME") or "ftt-home") / "theory"
     files = page.write(folder)
+    if report is not None:
+        from ftt.report.page import write
+
+        files.append(write(report, page.page()))
     if json:
         print_json({**result, "findings": list(page.findings), "files": [str(path) for path in files]})
         return

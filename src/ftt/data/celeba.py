@@ -56,12 +56,16 @@ class CelebA(FlippedImages):
 
     subsample: bool = param(True, help="leave out most women who are not blond, as in the paper")
 
-    def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
+    @classmethod
+    def find(cls, roots: Roots) -> Path:
         layout = f"img_align_celeba/, {ATTRIBUTES}.txt or .csv, {PARTITION}.txt or .csv (or {METADATA} for the two)"
         markers = (METADATA, f"{ATTRIBUTES}.csv", f"{ATTRIBUTES}.txt")
-        folder = find_folder(
-            self.info, roots, FOLDERS, lambda f: any((f / marker).is_file() for marker in markers), layout
+        return find_folder(
+            cls.info, roots, FOLDERS, lambda f: any((f / marker).is_file() for marker in markers), layout
         )
+
+    def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
+        folder = self.find(roots)
         rows = read_metadata(folder) if (folder / METADATA).is_file() else read_lists(folder)
         folders = [folder / "img_align_celeba", folder / "img_align_celeba" / "img_align_celeba", folder]
         return (subsample(rows), CELEBA, folders) if self.subsample else (rows, CELEBA_WHOLE, folders)

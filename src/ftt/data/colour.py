@@ -17,8 +17,9 @@ _LUMA = np.array([0.2989, 0.587, 0.114], dtype=np.float32)
 
 
 def grayscale(images: Float32Array) -> Float32Array:
-    """(n, H, W, 1) luma of the images."""
-    return images @ _LUMA[:, None] if images.shape[3] == 3 else images
+    """(n, H, W, 1) luma of the images; two channels are red and green."""
+    channels = images.shape[3]
+    return images @ _LUMA[:channels, None] if channels > 1 else images
 
 
 def brightness(images: Float32Array, factor: FloatArray) -> Float32Array:

@@ -22,10 +22,12 @@ SPLIT_NAMES = {"train": "train", "tr": "train", "val": "val", "valid": "val", "v
 """Spellings of the three splits that are understood; 0, 1, 2 are the codes of WILDS and DFR."""
 
 
-def read_columns(path: Path, needed: Collection[str] | None = None) -> dict[str, npt.NDArray[Any]]:
+def read_columns(
+    path: Path, needed: Collection[str] | None = None, *, without: Collection[str] = ()
+) -> dict[str, npt.NDArray[Any]]:
     """Every column of a .csv, .parquet or .npz file or of a folder of .npy files.
 
-    Those in `needed` (all by default) may have no empty cells.
+    Those in `needed` (all by default) may have no empty cells. Of a folder, the files named in `without` are left out.
     """
     if not exists(path):
         raise FttError(
@@ -35,7 +37,8 @@ def read_columns(path: Path, needed: Collection[str] | None = None) -> dict[str,
         )
     try:
         if is_folder(path):
-            return {file.stem: read_npy(file) for file in sorted(path.glob("*.npy"))}
+            files = sorted(file for file in path.glob("*.npy") if file.stem not in without)
+            return {file.stem: read_npy(file) for file in files}
         require_regular(path, "a .csv, .parquet or .npz file or a folder of .npy files")
         if path.suffix == ".npz":
             return read_npz(path)

@@ -89,6 +89,8 @@ def html_preview(data: GroupedData) -> str:
 
 def _tile(pixels: npt.NDArray[Any]) -> Image.Image:
     """One image on a square of its own; pixels of small ones are repeated, so that they stay what they are."""
+    if pixels.shape[-1] == 2:  # red and green: blue is empty
+        pixels = np.pad(pixels, ((0, 0), (0, 0), (0, 1)))
     image = Image.fromarray(pixels.squeeze(-1) if pixels.shape[-1] == 1 else pixels).convert("RGB")
     scale = TILE / max(image.size)
     method = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.BILINEAR

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,10 @@ from ftt.data.pairing import Pairs
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.params import Configurable, Json
+
+
+class NotPlacedError(FttError):
+    """The files of a data set are not where the user's folders or packages are."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +41,14 @@ class Dataset(Configurable, ABC):
     def collections(cls) -> tuple[Collection, ...]:
         """Files to fetch first; none by default."""
         return ()
+
+    @classmethod
+    def find(cls, roots: Roots) -> Path | None:
+        """Where the files are that the user places or installs; None for a data set that has none.
+
+        Raises `NotPlacedError` where they are missing.
+        """
+        return None
 
     @abstractmethod
     def load(self, roots: Roots) -> GroupedData:

@@ -20,7 +20,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from filelock import FileLock
 
 from ftt import checked
 from ftt.arrays import IntArray
@@ -30,6 +29,7 @@ from ftt.data.inputs import Inputs
 from ftt.data.pixels import DECODING, Pixels
 from ftt.data.roots import Roots
 from ftt.errors import FttError
+from ftt.network import locked
 from ftt.params import digest
 from ftt.progress import say, track
 
@@ -141,7 +141,7 @@ class KeptImages:
             self._notes = self._read_notes()
         if self._notes is None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / "lock"):
+            with locked(self.folder / "lock", f"it decodes the same {len(self.images):,} images"):
                 # Whoever held the lock before may have made it.
                 self._notes = self._read_notes() or self._make(tolerant)
         return self._notes

@@ -17,10 +17,10 @@ import numpy as np
 
 from ftt.arrays import BoolArray, IntArray
 from ftt.data.checksums import Checksums
-from ftt.data.dataset import Dataset
+from ftt.data.dataset import Dataset, NotPlacedError
 from ftt.data.decoded import image_inputs
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.published import NotPlacedError, check_counts, find_folder
+from ftt.data.published import check_counts, find_folder
 from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
 from ftt.params import Json, param
@@ -79,7 +79,7 @@ class Domains(Dataset):
         object.__setattr__(self, "held_out", matches[0])
 
     def load(self, roots: Roots) -> GroupedData:
-        root = self._find(roots)
+        root = self.find(roots)
         paths: list[Path] = []
         ids: list[str] = []
         y, a, split = [], [], []
@@ -113,7 +113,7 @@ class Domains(Dataset):
 
     def content(self, roots: Roots) -> Json:
         try:
-            root = self._find(roots)
+            root = self.find(roots)
         except NotPlacedError:
             return None
         names, called = [], []
@@ -124,13 +124,24 @@ class Domains(Dataset):
                 names.append(file.removeprefix(f"{root}/"))
         return Checksums(roots).manifest(root, names, called)
 
-    def _find(self, roots: Roots) -> Path:
-        layout = f"{', '.join(domain.name for domain in self.domains)}, each with one folder per class"
-        return find_folder(self.info, roots, self.folders, lambda f: bool(self._named(f)), layout)
+    def inventory(self, roots: Roots) -> tuple[Path, dict[str, tuple[int, ...]], list[str]]:
+        """The placed folder, the number of images of every domain that is there, and their names."""
+        root = self.find(roots)
+        files = {name: self._files(folder)[0] for name, folder in self._named(root).items()}
+        counts: dict[str, tuple[int, ...]] = {
+            domain.name: (len(files[domain.name]),) for domain in self.domains if domain.name in files
+        }
+        return root, counts, [f"{name}/{file.name}" for name, listed in files.items() for file in listed]
 
-    def _named(self, root: Path) -> dict[str, Path]:
+    @classmethod
+    def find(cls, roots: Roots) -> Path:
+        layout = f"{', '.join(domain.name for domain in cls.domains)}, each with one folder per class"
+        return find_folder(cls.info, roots, cls.folders, lambda f: bool(cls._named(f)), layout)
+
+    @classmethod
+    def _named(cls, root: Path) -> dict[str, Path]:
         """The folders of domains in `root`, by the name of the domain."""
-        return {domain.name: f for f in _folders(root) for domain in self.domains if domain.is_called(f.name)}
+        return {domain.name: f for f in _folders(root) for domain in cls.domains if domain.is_called(f.name)}
 
     def _folder(self, root: Path, domain: Domain) -> Path:
         named = self._named(root)

@@ -11,20 +11,29 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from ftt.network import PATIENCE, waiting_for
+from ftt.network import ask
 from ftt.progress import say, track
 
 CHUNK = 1 << 20
 ATTEMPTS = 8
+WINDOW = 30.0
+SLOWEST = 1000
+"""Bytes per second, over `WINDOW` seconds, below which a server counts as one that does not answer."""
 
 
 class NotHereError(Exception):
     """A source does not have the file or cannot be reached; another one may."""
+
+
+class TooSlowError(NotHereError):
+    """A source sends so little at a time that it would never end."""
 
 
 def download(source: str, part: Path) -> bool:
@@ -38,7 +47,7 @@ def download(source: str, part: Path) -> bool:
             return _connect(source, part)
         except NotHereError as cut:
             reason = cut
-            if _size(part) <= before:
+            if _size(part) <= before or isinstance(cut, TooSlowError):
                 raise
             say(f"{reason}; resuming from there")
     raise reason
@@ -58,19 +67,16 @@ def _connect(source: str, part: Path) -> bool:
         if validator := _validator(source, part):
             request.add_header("If-Range", validator)
     try:
-        with waiting_for(f"an answer of {request.host} (at most {PATIENCE:g} s)"):
-            opened = urllib.request.urlopen(request, timeout=PATIENCE)
-        with opened as answer:
+        with ask(request) as answer:
             first, total = _extent(answer)
             if first not in (0, start):
                 discard(part)
                 raise NotHereError(f"{source}: sent a different part than requested")
             _remember(source, part, answer)
             with part.open("ab" if first else "wb") as sink:
-                pieces = iter(lambda: answer.read(CHUNK), b"")
-                steps = -(-total // CHUNK)
-                for piece in track(pieces, f"fetching {part.stem}", total=steps, done=first // CHUNK):
-                    sink.write(piece)
+                written = _write(answer, sink, source)
+                for _ in track(written, f"fetching {part.stem}", total=-(-total // CHUNK), done=first // CHUNK):
+                    pass
     except urllib.error.HTTPError as error:
         if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE and start:
             # The part is as long as the file or longer, and yet not the file.
@@ -83,6 +89,24 @@ def _connect(source: str, part: Path) -> bool:
         # A connection that is cut looks like the end of the file.
         raise NotHereError(f"{source}: the connection ended after {_size(part)} of {total} bytes")
     return first > 0
+
+
+def _write(answer: Any, sink: IO[bytes], source: str) -> Iterator[None]:
+    """Write what arrives as it arrives, and yield once per `CHUNK`; a server that sends hardly anything is left."""
+    since, window, pending = time.monotonic(), 0, 0
+    # `read` would wait for a whole chunk, however slowly it comes.
+    while piece := answer.read1(CHUNK):
+        sink.write(piece)
+        window, pending = window + len(piece), pending + len(piece)
+        if (passed := time.monotonic() - since) > WINDOW:
+            if window < SLOWEST * passed:
+                raise TooSlowError(
+                    f"{source}: sent {window} bytes in {passed:.0f} s, fewer than {SLOWEST} bytes per second"
+                )
+            since, window = time.monotonic(), 0
+        while pending >= CHUNK:
+            pending -= CHUNK
+            yield
 
 
 def _extent(answer: Any) -> tuple[int, int]:

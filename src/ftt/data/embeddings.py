@@ -11,13 +11,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.data.checksums import Checksums
-from ftt.data.columns import Columns, read_columns
+from ftt.data.columns import UNREADABLE, Columns, read_columns
+from ftt.data.files import is_folder
 from ftt.data.grouped import DatasetInfo, GroupedData
-from ftt.data.inputs import ArrayInputs, Kind
+from ftt.data.inputs import ArrayInputs, Kind, MappedInputs
+from ftt.data.npy import map_npy
 from ftt.data.own import OwnTable
 from ftt.data.roots import Roots
 from ftt.errors import FttError, unknown
 from ftt.params import Json, param
+from ftt.rows import BLOCK, RowFile
+
+HELD = 2**28
+"""Bytes of a .npy file of features up to which it is read into memory."""
 
 
 @dataclass(frozen=True)
@@ -45,17 +51,25 @@ class Embeddings(OwnTable):
 
     def load(self, roots: Roots) -> GroupedData:
         table = Path(self.path)
+        if (mapped := self._mapped(table)) is not None:
+            _check_finite(mapped)
+            return self.group(read_columns(table, without={self.features}), MappedInputs(mapped))
         columns = read_columns(table)
         features = self._features(columns, table)
-        bad = np.flatnonzero(~np.isfinite(features).all(axis=1))
-        if bad.size:
-            raise FttError(
-                "features contain NaN or infinity",
-                given=f"{bad.size} of {len(features)} rows, the first is row {bad[0]}",
-                allowed="finite numbers",
-                hint="repair or drop these rows",
-            )
+        _check_finite(features)
         return self.group(columns, ArrayInputs(features, "features"))
+
+    def _mapped(self, table: Path) -> RowFile | None:
+        """The features as a file that is read by rows: a .npy file of float32 too large to be read at once."""
+        path = table / f"{self.features}.npy"
+        if not (is_folder(table) and path.is_file() and path.stat().st_size > HELD):
+            return None
+        try:
+            found = map_npy(path)
+        except UNREADABLE:
+            return None  # `read_columns` says what is wrong with it.
+        plain = found is not None and found.dtype == np.dtype("<f4") and len(found.shape) == 2 and found.shape[1] > 0
+        return found if plain else None
 
     def content(self, roots: Roots) -> Json:
         table = Path(self.path)
@@ -82,3 +96,21 @@ class Embeddings(OwnTable):
                 allowed="(rows, dimensions) of numbers, at least one dimension",
             )
         return np.ascontiguousarray(features, dtype=np.float32)
+
+
+def _check_finite(features: npt.NDArray[np.float32] | RowFile) -> None:
+    bad: list[npt.NDArray[np.int64]] = []
+    for start in range(0, len(features), BLOCK):
+        block = features[start : start + BLOCK]
+        # A sum is finite only if every entry is; only if it is not are the entries looked at one by one.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(block.sum(dtype=np.float64)):
+                bad.append(start + np.flatnonzero(~np.isfinite(block).all(axis=1)))
+    found = np.concatenate(bad) if bad else np.zeros(0, dtype=np.int64)
+    if found.size:
+        raise FttError(
+            "features contain NaN or infinity",
+            given=f"{found.size} of {len(features)} rows, the first is row {found[0]}",
+            allowed="finite numbers",
+            hint="repair or drop these rows",
+        )

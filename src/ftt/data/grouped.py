@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from ftt.arrays import BoolArray, IntArray
+from ftt.arrays import BoolArray, Float32Array, IntArray
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError, unknown
 from ftt.params import Configurable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 SPLITS = ("train", "val", "test")
 
@@ -34,6 +37,7 @@ class DatasetInfo:
     citation: str = ""
     version: str = "1"
     how_to_get: str = ""
+    environments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,9 +56,15 @@ class Split:
 
 @dataclass(frozen=True)
 class Fittable(Split):
-    """A split one may fit on: `y` (n,) is the observed, possibly wrong label."""
+    """A split one may fit on: `y` (n,) is the observed, possibly wrong label.
+
+    `environment` (n,) says where a row was collected, in data where that is not the attribute. `soft` (n, K) are
+    probabilities of the labels where a teacher gives them; no data set does.
+    """
 
     y: IntArray
+    environment: IntArray | None = None
+    soft: Float32Array | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +110,8 @@ class GroupedData:
         A stable name per row; the row number when absent.
     flipped : mapping of str to (n,) bool array
         Which rows the noise touched, by kind ("core", "spurious").
+    environment : (n,) int array, optional
+        Where each row was collected, for methods such as IRM; without it they take the attribute.
     source : Dataset, optional
         The data set that it was loaded from, which says how it is trained by default.
     """
@@ -112,11 +124,20 @@ class GroupedData:
     y_clean: IntArray | None = field(default=None, repr=False)
     ids: npt.NDArray[np.str_] | None = None
     flipped: Mapping[str, BoolArray] = field(default_factory=dict)
+    environment: IntArray | None = None
     source: Configurable | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         n = len(self.inputs)
-        rows = {"y": self.y, "a": self.a, "split": self.split, "y_clean": self.y_clean, "ids": self.ids, **self.flipped}
+        rows = {
+            "y": self.y,
+            "a": self.a,
+            "split": self.split,
+            "y_clean": self.y_clean,
+            "ids": self.ids,
+            "environment": self.environment,
+            **self.flipped,
+        }
         for label, values in rows.items():
             if values is not None and len(values) != n:
                 raise FttError(f"{label} and the inputs differ in length", given=len(values), allowed=n)
@@ -127,6 +148,8 @@ class GroupedData:
         _check_codes("attribute", self.a, self.info.attributes)
         if self.y_clean is not None:
             _check_codes("y_clean", self.y_clean, self.info.classes)
+        if self.environment is not None:
+            _check_codes("environment", self.environment, self.info.environments)
         present = np.unique(self.y[self.split == "train"])
         if len(present) < 2:
             raise FttError(
@@ -136,7 +159,8 @@ class GroupedData:
                 hint="check the label and split columns with: ftt data show",
             )
         if self.ids is None:
-            object.__setattr__(self, "ids", np.arange(n).astype(str))
+            # As wide as the largest needs: NumPy's own choice would take 84 bytes per row.
+            object.__setattr__(self, "ids", np.arange(n).astype(f"U{len(str(n))}"))
 
     def __len__(self) -> int:
         return len(self.y)
@@ -163,7 +187,8 @@ class GroupedData:
             known = self.y_clean is not None
             clean = self.y_clean[rows] if self.y_clean is not None else self.y[rows]
             return HeldOut(name, inputs, a, ids, self.info, y_clean=clean, clean_known=known)
-        return Fittable(name, inputs, a, ids, self.info, y=self.y[rows])
+        environment = None if self.environment is None else self.environment[rows]
+        return Fittable(name, inputs, a, ids, self.info, y=self.y[rows], environment=environment)
 
     @property
     def n_classes(self) -> int:
@@ -175,6 +200,19 @@ class GroupedData:
         table = np.zeros((len(self.info.classes), len(self.info.attributes)), dtype=np.int64)
         np.add.at(table, (self.y[rows], self.a[rows]), 1)
         return table
+
+    def to_frame(self) -> DataFrame:
+        """One row for every split, label and attribute: their number of rows."""
+        import pandas
+
+        return pandas.DataFrame(
+            [
+                {"split": split, "label": label, "attribute": value, "rows": int(self.counts(split)[y, a])}
+                for split in SPLITS
+                for y, label in enumerate(self.info.classes)
+                for a, value in enumerate(self.info.attributes)
+            ]
+        )
 
     def _repr_html_(self) -> str:
         """Counts by split, label and attribute, and a few images of every group of the training split."""

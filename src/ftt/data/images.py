@@ -72,12 +72,21 @@ class EncodedImages(ABC):
         try:
             content = self.content(row)
             sha = hashlib.sha256(content).digest()
-            return decode(content, self.size), sha, None
+            return self.pixels(content), sha, None
         except OSError as error:
             reason = reason_of(error)
         except FttError as error:
             reason = str(error.given)
-        return np.zeros((self.size, self.size, 3), dtype=np.uint8), sha, Broken(row, self.name(row), reason)
+        return np.zeros(self.shape, dtype=np.uint8), sha, Broken(row, self.name(row), reason)
+
+    def pixels(self, content: bytes) -> Pixels:
+        """One decoded image."""
+        return decode(content, self.size)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(H, W, C) of one decoded image."""
+        return (self.size, self.size, 3)
 
     def whole_rows(self) -> IntArray:
         """The rows that can be decoded, found by decoding them all; what is left out is reported."""

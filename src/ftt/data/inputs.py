@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy.typing as npt
 
 from ftt.data.images import ImageFiles
 from ftt.data.pixels import decode
+from ftt.rows import RowFile
 
-__all__ = ["ArrayInputs", "ImageFiles", "Inputs", "Kind", "decode"]
+__all__ = ["ArrayInputs", "ImageFiles", "Inputs", "Kind", "MappedInputs", "decode"]
 
 Kind = Literal["images", "features", "texts"]
 
@@ -56,8 +58,39 @@ class ArrayInputs:
         return ArrayInputs(self.array, self.kind, self.rows[rows])
 
     def fingerprint(self) -> str:
-        shape = (len(self.rows), *self.array.shape[1:])
-        sha = hashlib.sha256(f"{self.kind} {self.array.dtype.str} {shape}".encode())
-        for start in range(0, len(self.rows), 4096):
-            sha.update(self.array[self.rows[start : start + 4096]].tobytes())
-        return sha.hexdigest()
+        return _content(self.array, self.kind, self.rows)
+
+
+class MappedInputs:
+    """Features in a file that is read by rows and never held; their fingerprint is that of the same array in memory."""
+
+    kind: Kind = "features"
+
+    def __init__(self, file: RowFile, rows: npt.NDArray[np.int64] | None = None) -> None:
+        self.file = file
+        self.rows = np.arange(len(file)) if rows is None else rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def read(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        return self.file[self.rows[rows]]
+
+    def take(self, rows: npt.NDArray[np.int64]) -> MappedInputs:
+        return MappedInputs(self.file, self.rows[rows])
+
+    def fingerprint(self) -> str:
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        # Once: it reads the whole file. A run notices at its end if a file has changed meanwhile.
+        return _content(self.file, self.kind, self.rows)
+
+
+def _content(array: npt.NDArray[Any] | RowFile, kind: Kind, rows: npt.NDArray[np.int64]) -> str:
+    """SHA-256 of these rows."""
+    sha = hashlib.sha256(f"{kind} {array.dtype.str} {(len(rows), *array.shape[1:])}".encode())
+    for start in range(0, len(rows), 4096):
+        sha.update(array[rows[start : start + 4096]].tobytes())
+    return sha.hexdigest()

@@ -20,6 +20,9 @@ from ftt.data.texts import Texts
 from ftt.errors import FttError
 from ftt.params import Json, param
 
+IMAGE_OR_TEXT = "image, or a column of texts with --text"
+"""The flags that a list without the usual column of paths may need."""
+
 
 @dataclass(frozen=True)
 class Manifest(OwnTable):
@@ -63,7 +66,7 @@ class Manifest(OwnTable):
         listed = checksums.of(table.parent, [table.name])[0]
         if listed is None or self.text is not None:
             return {"table": listed}
-        names = need(read_columns(table, {self.image}), self.image, table, "image").tolist()
+        names = need(read_columns(table, {self.image}), self.image, table, IMAGE_OR_TEXT).tolist()
         return {"table": listed, "images": checksums.manifest(self._root, list(map(str, names)))}
 
     @property
@@ -79,7 +82,7 @@ class Manifest(OwnTable):
         inside = root.resolve()
         folders: dict[Path, Path] = {}
         paths, files = [], []
-        for row, name in enumerate(need(columns, self.image, table, "image")):
+        for row, name in enumerate(need(columns, self.image, table, IMAGE_OR_TEXT)):
             path = root / str(name)
             try:
                 if path.parent not in folders:

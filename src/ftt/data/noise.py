@@ -43,8 +43,8 @@ def flip_by_table(
 
     ``keep-spurious`` (the paper): of each label y, n = round(N_y · rate) rows are flipped, n // 2 with attribute 0
     and the rest with attribute 1. A flip that agrees with the attribute raises the spurious noise by one row, one that
-    disagrees lowers it by one, so the two halves cancel. ``proportional`` (the released code, on validation data):
-    round(N_ya · rate) rows of every group.
+    disagrees lowers it by one, so the two halves cancel. ``proportional`` (the released code, on validation data): the
+    n rows are divided as the label's rows are, ⌊n · N_y0 / N_y⌋ with attribute 0 and the rest with attribute 1.
 
     Parameters
     ----------
@@ -65,10 +65,14 @@ def flip_by_table(
     mask = np.zeros(len(y), dtype=bool)
     for label in (0, 1):
         wanted = round(float((y == label).sum()) * rate)
-        halves = (wanted // 2, wanted - wanted // 2)
+        first = wanted // 2
+        if policy == "proportional" and wanted:
+            # The share first, then the product, as the notebook does: the last bit decides what is cut off.
+            first = int(wanted * (int(((y == label) & (a == 0)).sum()) / int((y == label).sum())))
+        parts = (first, wanted - first)
         for value in (0, 1):
             rows = np.flatnonzero((y == label) & (a == value))
-            size = halves[value] if policy == "keep-spurious" else round(len(rows) * rate)
+            size = parts[value]
             if size > len(rows):
                 raise _too_much(y, a, rate, label, value, size, len(rows))
             mask[rng.choice(rows, size=size, replace=False)] = True
@@ -95,7 +99,7 @@ def _too_much(y: IntArray, a: IntArray, rate: float, label: int, value: int, siz
         f"{size} rows of group (label {label}, attribute {value}) would be flipped, it has {there}",
         given=rate,
         allowed=f"0 <= core_noise <= {largest_rate(y, a):.4g}",
-        hint="lower core_noise, or use the policy 'proportional'",
+        hint="lower --core-noise",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tokenize
 import zipfile
+from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
@@ -16,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ftt.data.files import open_regular, printable
-from ftt.errors import FttError
+from ftt.errors import FttError, unknown
+from ftt.rows import RowFile
 
 SMALL = 1_000_000_000
 """Bytes that an archive may always unpack to."""
@@ -33,6 +35,16 @@ def read_npy(path: Path) -> npt.NDArray[Any]:
         stream.seek(0)
         found: npt.NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
         return found
+
+
+def map_npy(path: Path) -> RowFile | None:
+    """The array of a .npy file, to be read by rows; None where it is not laid out row by row."""
+    with open_regular(path) as stream:
+        _check_header(stream, path.stat().st_size, path.name)
+        offset = stream.tell()
+        stream.seek(0)
+        shape, by_column, dtype = _HEADERS[np.lib.format.read_magic(stream)](stream)
+        return None if by_column or not shape else RowFile(path, offset, dtype, shape)
 
 
 def read_npz(path: Path) -> dict[str, npt.NDArray[Any]]:
@@ -67,13 +79,13 @@ def _check_archive(stream: BufferedReader, path: Path) -> None:
                 _check_header(inside, member.file_size, f"{path.name}: {shown}")
 
 
-def _check_header(stream: IO[bytes], size: int, name: str) -> None:
-    """Refuse an array of objects, or one that is larger or smaller than its file says."""
+def _check_header(stream: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Shape, order and type; an array of objects, or one larger or smaller than its file says, is refused."""
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
         raise ValueError(f"{name} has the unknown format version {version}")
     try:
-        shape, _, dtype = _HEADERS[version](stream)
+        shape, by_column, dtype = _HEADERS[version](stream)
     except (tokenize.TokenError, SyntaxError, TypeError, KeyError, AttributeError) as error:
         # NumPy reads the header as Python source and passes on most of what can be wrong with that.
         raise ValueError(f"{name} has a damaged header ({error})") from None
@@ -94,7 +106,45 @@ def _check_header(stream: IO[bytes], size: int, name: str) -> None:
             allowed=f"{held:,} bytes, as in the file",
             hint="write the file again with np.save or np.savez",
         )
+    return shape, by_column, dtype
 
 
 def _refuse(path: Path, given: str, allowed: str) -> FttError:
     return FttError(f"{path.name} cannot be read", given=given, allowed=allowed)
+
+
+def pieces_of_npy(path: Path, rows: int) -> Iterator[npt.NDArray[Any]]:
+    """The array of a .npy file, some rows at a time."""
+    with open_regular(path) as stream:
+        yield from _pieces(stream, path.stat().st_size, path.name, rows)
+
+
+def pieces_of_npz(path: Path, name: str, rows: int) -> Iterator[npt.NDArray[Any]]:
+    """One array of a .npz file, compressed or not, some rows at a time."""
+    with open_regular(path) as stream:
+        _check_archive(stream, path)
+        stream.seek(0)
+        with zipfile.ZipFile(stream) as archive:
+            members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
+            if name not in members:
+                raise unknown(f"array in {path.name}", name, members, hint="name the right one with --column")
+            with archive.open(members[name]) as inside:
+                yield from _pieces(inside, members[name].file_size, f"{path.name}: {printable(name)}", rows)
+
+
+def _pieces(stream: IO[bytes], size: int, name: str, rows: int) -> Iterator[npt.NDArray[Any]]:
+    shape, by_column, dtype = _check_header(stream, size, name)
+    if by_column or not shape:
+        raise FttError(
+            f"{name} cannot be read row by row",
+            given="an array in Fortran order" if shape else "a single number",
+            allowed="an array in C order",
+            hint="np.save(path, np.ascontiguousarray(array))",
+        )
+    each = int(dtype.itemsize) * int(np.prod(shape[1:], dtype=np.int64))
+    for start in range(0, shape[0], rows):
+        count = min(rows, shape[0] - start)
+        content = stream.read(count * each)
+        if len(content) != count * each:
+            raise ValueError(f"{name} ends too early")
+        yield np.frombuffer(content, dtype=dtype).reshape(count, *shape[1:])

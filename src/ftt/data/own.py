@@ -104,20 +104,22 @@ class OwnTable(OwnData):
     """Columns of the user's table: label, attribute, split and, where the truth is known, the clean label."""
 
     label: str = param("y", help="column of the observed label")
-    attribute: str = param("attribute", help="column of the attribute (spurious feature, domain)")
+    attribute: str = param(
+        "attribute", help="column of the attribute (spurious feature, domain); several, a,b, are crossed"
+    )
     split: str = param("split", help="column of the split (train, val, test or 0, 1, 2); if absent, splits are made")
     clean: str = param("y_clean", help="column of the true label, used for evaluation only (optional)")
 
     @property
     def used(self) -> set[str]:
         """The columns that are read, the inputs apart."""
-        return {self.label, self.attribute, self.split, self.clean}
+        return {self.label, self.attribute, *self.attribute.split(","), self.split, self.clean}
 
     def group(self, columns: Columns, inputs: Inputs) -> GroupedData:
         """The GroupedData of these inputs and the columns that describe them."""
         table = Path(self.path)
         label = need(columns, self.label, table, "label")
-        attribute = need(columns, self.attribute, table, "attribute")
+        attribute = self._attribute(columns)
         split = need(columns, self.split, table, "split") if self._has_split(columns) else None
         clean = need(columns, self.clean, table, "clean") if self.clean in columns else None
         found = {self.label: label, self.attribute: attribute, self.split: split, self.clean: clean}
@@ -128,6 +130,21 @@ class OwnTable(OwnData):
                 )
         names = (f"column {self.label!r}", f"column {self.attribute!r}")
         return self.assemble(inputs, label, attribute, split, clean, names=names)
+
+    def _attribute(self, columns: Columns) -> Values:
+        """The column of the attribute, or the crossing of several: ``place,sex`` has values such as ``water, f``."""
+        table, names = Path(self.path), self.attribute.split(",")
+        if self.attribute in columns or len(names) == 1:
+            return need(columns, self.attribute, table, "attribute")
+        parts = [encode(need(columns, name, table, "attribute"), f"column {name!r}") for name in names]
+        if len({len(codes) for codes, _ in parts}) > 1:
+            raise FttError(
+                "the columns of the attribute differ in length",
+                given=", ".join(f"{name}: {len(codes)}" for name, (codes, _) in zip(names, parts, strict=True)),
+                allowed="one value per row in each",
+            )
+        shown = [np.array(values, dtype=object)[codes] for codes, values in parts]
+        return np.array([", ".join(values) for values in zip(*shown, strict=True)], dtype=object)
 
     def _has_split(self, columns: Columns) -> bool:
         """Whether there is a split column; a misspelt or explicitly requested one is an error."""

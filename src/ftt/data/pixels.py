@@ -39,6 +39,22 @@ def largest() -> int:
 
 def decode(source: Path | bytes, size: int) -> Pixels:
     """One image as (size, size, 3) uint8; a file that is not an image is named in the error."""
+    rgb = _opened(source)
+    scale = size / min(rgb.size)
+    width, height = (max(size, round(side * scale)) for side in rgb.size)
+    left, top = (width - size) // 2, (height - size) // 2
+    # One resampling does both: the crop box is mapped back into the original picture.
+    box = (left / scale, top / scale, min((left + size) / scale, rgb.width), min((top + size) / scale, rgb.height))
+    small = rgb.resize((size, size), Image.Resampling.BILINEAR, box=box, reducing_gap=2.0)
+    return np.asarray(small, dtype=np.uint8)
+
+
+def decode_whole(source: Path | bytes) -> Pixels:
+    """One image as (height, width, 3) uint8, neither scaled nor cropped."""
+    return np.asarray(_opened(source), dtype=np.uint8)
+
+
+def _opened(source: Path | bytes) -> Image.Image:
     limit = largest()
     if limit > (Image.MAX_IMAGE_PIXELS or limit):
         # The user allows more than PIL does by itself.
@@ -49,7 +65,7 @@ def decode(source: Path | bytes, size: int) -> Pixels:
         with Image.open(BytesIO(content), formats=FORMATS) as image:
             if image.width * image.height > limit:
                 raise Image.DecompressionBombError(f"{image.width} x {image.height} pixels")
-            rgb = _upright_rgb(image)
+            return _upright_rgb(image)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         told = re.search(r"\d+ x \d+ pixels|\d+ pixels", str(error))
         raise _refuse(
@@ -61,13 +77,6 @@ def decode(source: Path | bytes, size: int) -> Pixels:
         # PIL names the stream it was given, which tells nobody anything.
         reason = "not an image, or cut off" if isinstance(error, UnidentifiedImageError) else str(error)
         raise _refuse(source, reason if content else "the file is empty", "repair it or remove its row") from None
-    scale = size / min(rgb.size)
-    width, height = (max(size, round(side * scale)) for side in rgb.size)
-    left, top = (width - size) // 2, (height - size) // 2
-    # One resampling does both: the crop box is mapped back into the original picture.
-    box = (left / scale, top / scale, min((left + size) / scale, rgb.width), min((top + size) / scale, rgb.height))
-    small = rgb.resize((size, size), Image.Resampling.BILINEAR, box=box, reducing_gap=2.0)
-    return np.asarray(small, dtype=np.uint8)
 
 
 def _refuse(source: Path | bytes, reason: str, hint: str) -> FttError:

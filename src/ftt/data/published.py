@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ftt.arrays import BoolArray, IntArray
 from ftt.data.checksums import Checksums
 from ftt.data.columns import Columns, need
-from ftt.data.dataset import Dataset
+from ftt.data.dataset import Dataset, NotPlacedError
 from ftt.data.decoded import image_inputs
 from ftt.data.files import is_file, printable
 from ftt.data.grouped import DatasetInfo, GroupedData
@@ -52,10 +52,6 @@ FLIPS: Mapping[str, Mapping[str, Policy]] = {
 
 class UnexpectedCountsWarning(UserWarning):
     """The files are not those of the publication: rows are missing, or there are more."""
-
-
-class NotPlacedError(FttError):
-    """The folder of a data set is not where the user's folders are."""
 
 
 def check_counts(name: str, found: Counts, published: Counts) -> None:

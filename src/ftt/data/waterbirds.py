@@ -39,9 +39,13 @@ class Waterbirds(FlippedImages):
         "$FTT_DATA/waterbirds, and check it with: ftt data show waterbirds",
     )
 
-    def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
+    @classmethod
+    def find(cls, roots: Roots) -> Path:
         layout = "metadata.csv (img_filename, y, place, split) and the folders of images it names"
-        folder = find_folder(self.info, roots, FOLDERS, lambda f: (f / "metadata.csv").is_file(), layout)
+        return find_folder(cls.info, roots, FOLDERS, lambda f: (f / "metadata.csv").is_file(), layout)
+
+    def rows(self, roots: Roots) -> tuple[Rows, Counts, Sequence[Path]]:
+        folder = self.find(roots)
         table = folder / "metadata.csv"
         columns = read_columns(table)
         rows = Rows(

@@ -102,7 +102,14 @@ Launcher = Callable[[Mapping[int, Run], Home, Resources, int], Iterator[Ended]]
 """Executes numbered runs and yields as each ends, in any order; the last argument counts those done before too."""
 
 
-def launch(specs: Sequence[Spec], home: Home, *, on: str = "local", resources: Resources = ALL) -> list[Outcome]:
+def launch(
+    specs: Sequence[Spec],
+    home: Home,
+    *,
+    on: str = "local",
+    resources: Resources = ALL,
+    on_end: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
     """Run every Spec that has no result yet.
 
     Duplicated Specs are run once. A failing run does not stop the others.
@@ -119,26 +126,33 @@ def launch(specs: Sequence[Spec], home: Home, *, on: str = "local", resources: R
         stored result are left out.
     resources : Resources
         How many runs at once, with how many threads each.
+    on_end : callable, optional
+        Called once per run, as soon as its outcome is known: first for stored results, then as runs end.
 
     Returns
     -------
     list of Outcome
         One per Spec, in the order of the Specs.
     """
-    if on not in WHERE:
-        raise unknown("launcher", on, WHERE)
+    check_place(on)
     runs = identify(specs, home.roots)
     keys = [run.key for run in runs]
     first = {key: index for index, key in reversed(list(enumerate(keys)))}
     ended: dict[int, Ended] = {}
+
+    def note(end: Ended) -> None:
+        ended[end.index] = end
+        if on_end is not None:
+            on_end(Outcome(runs[end.index], end.result, end.error))
+
     for index in sorted(first.values()):
         if (found := home.runs.find(runs[index])) is not None:
-            ended[index] = Ended(index, found)
+            note(Ended(index, found))
     left = {index: runs[index] for index in sorted(first.values()) if index not in ended}
     if left and on != "store":
         news = _launcher(on)(left, home, resources, len(first))
         for end in track(news, "runs", total=len(first), done=len(ended)):
-            ended[end.index] = end
+            note(end)
             if end.error is not None:
                 home.runs.fail(runs[end.index], end.error, end.traceback, end.attempts)
                 say(f"run {runs[end.index].id} failed: {end.error}")
@@ -147,6 +161,12 @@ def launch(specs: Sequence[Spec], home: Home, *, on: str = "local", resources: R
         Outcome(run, end.result if end else None, end.error if end else None)
         for run, end in zip(runs, ends, strict=True)
     ]
+
+
+def check_place(on: str) -> None:
+    """Refuse a name that is not one of the places where runs are executed."""
+    if on not in WHERE:
+        raise unknown("launcher", on, WHERE)
 
 
 def _launcher(on: str) -> Launcher:

@@ -14,7 +14,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,7 +57,58 @@ def run_here(runs: Mapping[int, Run], home: Home, threads: int) -> Iterator[Ende
 
 def run_in_processes(runs: Mapping[int, Run], home: Home, workers: int, threads: int) -> Iterator[Ended]:
     """In several worker processes, each for several runs."""
-    waiting, attempts = dict(runs), dict.fromkeys(runs, 0)
+    tasks = {index: Task(f"run {run.id}", order(run, home)) for index, run in runs.items()}
+
+    def choose(waiting: Mapping[int, Task]) -> int:
+        return _choose({index: runs[index] for index in waiting}, home)
+
+    for answer in in_processes(tasks, workers, threads, choose):
+        if answer.content is None:
+            error = f"its worker died {answer.attempts} times ({answer.cause})"
+            yield Ended(answer.index, None, error, attempts=answer.attempts)
+        else:
+            yield answered(answer.index, answer.content, answer.attempts)
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something that a worker can do: what it is called in messages, and the order that is sent."""
+
+    name: str
+    order: dict[str, Json]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a worker answered to task number `index`; None if it died too often, and why."""
+
+    index: int
+    content: dict[str, Any] | None
+    attempts: int
+    cause: str = ""
+
+
+def _first(waiting: Mapping[int, Task]) -> int:
+    return next(iter(waiting))
+
+
+def in_processes(
+    tasks: Mapping[int, Task],
+    workers: int,
+    threads: int,
+    choose: Callable[[Mapping[int, Task]], int] = _first,
+    attempts: int = ATTEMPTS,
+) -> Iterator[Answer]:
+    """Have numbered tasks done by worker processes, each for several; answers in the order in which they end.
+
+    Parameters
+    ----------
+    choose : callable
+        Which of the waiting tasks is begun next.
+    attempts : int
+        How often a task may be begun whose worker dies.
+    """
+    waiting, begun = dict(tasks), dict.fromkeys(tasks, 0)
     inbox: Inbox = queue.Queue()
     busy: list[Worker] = []
 
@@ -66,9 +117,9 @@ def run_in_processes(runs: Mapping[int, Run], home: Home, workers: int, threads:
         give(busy[-1])
 
     def give(worker: Worker) -> None:
-        index = worker.at = _choose(waiting, home)
-        attempts[index] += 1
-        worker.send(order(waiting.pop(index), home))
+        index = worker.at = choose(waiting)
+        begun[index] += 1
+        worker.send(waiting.pop(index).order)
 
     try:
         for _ in range(workers):
@@ -80,18 +131,17 @@ def run_in_processes(runs: Mapping[int, Run], home: Home, workers: int, threads:
             index = worker.at
             if message is None:
                 busy.remove(worker)
-                if attempts[index] < ATTEMPTS:
-                    say(f"run {runs[index].id}: its worker died ({worker.cause()}); trying again")
-                    waiting[index] = runs[index]
+                if begun[index] < attempts:
+                    say(f"{tasks[index].name}: its worker died ({worker.cause()}); trying again")
+                    waiting[index] = tasks[index]
                 else:
-                    error = f"its worker died {attempts[index]} times ({worker.cause()})"
-                    yield Ended(index, None, error, attempts=attempts[index])
+                    yield Answer(index, None, begun[index], worker.cause())
                 if waiting:
                     start()
             elif "say" in message:
-                say(f"{runs[index].id}: {message['say']}")
+                say(f"{tasks[index].name}: {message['say']}")
             else:
-                yield answered(index, message, attempts[index])
+                yield Answer(index, message, begun[index])
                 if waiting:
                     give(worker)
                 else:

@@ -1,4 +1,4 @@
-"""Runs on a Ray cluster: one task per Spec, tried again where a worker or a node dies.
+"""Tasks on a Ray cluster: runs and shards, tried again where a worker, a node or the whole cluster dies.
 
 A node that sees the home folder works in it, so that features and trainings are shared by all; one that does not keeps
 a folder of its own and sends the result home. Whether it sees it is found out with a token file.
@@ -9,72 +9,154 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
-import socket
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ftt import threads as pools
 from ftt.errors import FttError
+from ftt.launch.cluster import Cluster, cluster
 from ftt.launch.launcher import Ended, Resources
+from ftt.launch.local import Task
+from ftt.launch.mailbox import EVERY, Posting, Reader
 from ftt.launch.worker import answered, carry_out, in_one_line, order
-from ftt.network import PATIENCE, waiting_for
 from ftt.params import digest
+from ftt.progress import say, shown_on
 from ftt.spec import Run
 from ftt.store import Home
 
 RETRIES = 3
-"""How often Ray may begin a run anew whose worker died."""
+"""How often a task may be begun anew whose worker or node died, and tasks whose cluster was lost."""
 
-OBJECTS = 128 * 2**20
-"""Bytes of the object store of a cluster of our own; what is big goes through the home folder."""
+LISTEN = 2.0
+"""Seconds after which the driver looks for messages, and for the cluster, if no task has ended."""
+
+RETURN = 600.0
+"""Seconds that a lost cluster may take to come back."""
+
+Work = Callable[[dict[str, Any], str], Any]
+"""What a task does with its order and the name of the token file."""
 
 
 def run_on_ray(runs: Mapping[int, Run], home: Home, resources: Resources, total: int) -> Iterator[Ended]:
     """As tasks; on a running cluster as many at once as it has room for, unless a number is given."""
-    with cluster(resources, total) as (ray, workers, threads), seen_by(home) as token:
-        task = remote(ray, carry_out_on_node, threads)
-        waiting = iter(runs.items())
-        running: dict[Any, int] = {}
-        try:
-            while True:
-                for index, run in itertools.islice(waiting, workers - len(running)):
-                    text = json.dumps(order(run, home))
-                    running[task.remote(text, token, threads, str(Path.cwd()))] = index
-                if not running:
-                    return
-                (ready,), _ = ray.wait(list(running), num_returns=1)
-                yield _ended(ray, ready, running.pop(ready), runs, home)
-        finally:
-            for ref in running:
-                ray.cancel(ref, force=True)
+    tasks = {index: Task(f"run {run.id}", order(run, home)) for index, run in runs.items()}
+    for index, answer in in_tasks(run_on_node, tasks, home, resources, total):
+        if isinstance(answer, Exception):
+            error = in_one_line(answer).partition(" · ")[0]
+            yield Ended(index, None, error, str(answer), 1 + RETRIES)
+            continue
+        end = answered(index, json.loads(answer))
+        if end.result is not None and home.runs.find(end.result.run) is None:
+            # A node with a folder of its own: the result is kept here as if it had been made here.
+            with home.runs.begin(end.result.run):
+                home.runs.finish(end.result.run, end.result)
+        yield end
 
 
-def _ended(ray: Any, ref: Any, index: int, runs: Mapping[int, Run], home: Home) -> Ended:
+def run_on_node(given: dict[str, Any], token: str) -> str:
+    """The task of a run: an answer as JSON."""
+    return json.dumps(carry_out(given, root_on_node(Path(given["home"]), token)))
+
+
+def in_tasks(
+    work: Work, tasks: Mapping[int, Task], home: Home, resources: Resources, total: int
+) -> Iterator[tuple[int, Any]]:
+    """Have numbered tasks done on a cluster; what each returned, or the error of Ray that ended it, as they end.
+
+    If the head of the cluster dies, the driver waits for a new one at the same address and goes on there.
+
+    Parameters
+    ----------
+    work : callable
+        A function of this package; Ray sends its name, not its code.
+    tasks : mapping of int to Task
+        What is to be done.
+    home : Home
+    resources : Resources
+    total : int
+        Tasks of the whole job, those done before included.
+    """
+    left = dict(tasks)
+    for losses in range(1 + RETRIES):
+        with cluster(resources, total, RETURN if losses else 0.0) as nodes, seen_by(home) as token:
+            for index, answer in _until_lost(nodes, work, left, token):
+                del left[index]
+                yield index, answer
+        if not left:
+            return
+        if nodes.borrowed:
+            break
+        say(f"the Ray cluster at {nodes.address} is lost; it has {RETURN / 60:g} minutes to come back")
+    raise FttError(
+        "the Ray cluster is lost",
+        given=nodes.address,
+        allowed="a cluster whose head answers",
+        hint="start it and give the same command again: what is finished is not repeated",
+    )
+
+
+def _until_lost(nodes: Cluster, work: Work, tasks: Mapping[int, Task], token: str) -> Iterator[tuple[int, Any]]:
+    ray, reader = nodes.ray, Reader(nodes.ray)
+    task = remote(ray, on_node, nodes.threads)
+    place = {"token": token, "threads": nodes.threads, "folder": str(Path.cwd())}
+    waiting = iter(dict(tasks).items())
+    running: dict[Any, int] = {}
     try:
-        answer: dict[str, Any] = json.loads(ray.get(ref))
+        while True:
+            for index, one in itertools.islice(waiting, nodes.workers - len(running)):
+                posting = Posting(reader.mailbox, one.name, EVERY)
+                running[task.remote(work, json.dumps(one.order), posting, **place)] = index
+            if not running:
+                reader.close()
+                return
+            ready, _ = ray.wait(list(running), num_returns=1, timeout=LISTEN)
+            answers = [(ref, _answer(ray, ref)) for ref in ready]
+            if _lost(nodes, [answer for _, answer in answers]):
+                # Nothing can be cancelled there any more, and no task is to blame.
+                running.clear()
+                return
+            reader.read()
+            for ref, answer in answers:
+                yield running.pop(ref), answer
+    finally:
+        for ref in running:
+            ray.cancel(ref, force=True)
+
+
+def _lost(nodes: Cluster, answers: list[Any]) -> bool:
+    """Whether the cluster is no longer there: asked where a task failed, and where none has ended for a while."""
+    died: type[Exception] = nodes.ray.exceptions.LocalRayletDiedError
+    failed = [answer for answer in answers if isinstance(answer, Exception)]
+    return any(isinstance(error, died) for error in failed) or (len(failed) == len(answers) and nodes.gone())
+
+
+def _answer(ray: Any, ref: Any) -> Any:
+    try:
+        return ray.get(ref)
     except ray.exceptions.RayError as error:
-        return Ended(index, None, in_one_line(error).partition(" · ")[0], str(error), 1 + RETRIES)
-    end = answered(index, answer)
-    if end.result is not None and home.runs.find(end.result.run) is None:
-        # A node with a folder of its own: the result is kept here as if it had been made here.
-        with home.runs.begin(end.result.run):
-            home.runs.finish(end.result.run, end.result)
-    return end
+        return error
 
 
-def carry_out_on_node(text: str, token: str, threads: int, folder: str) -> str:
-    """The task: an order as JSON in, an answer as JSON out."""
+def on_node(work: Work, text: str, posting: Posting, token: str, threads: int, folder: str) -> Any:
+    """The task: carry out an order, given as JSON, with the threads and messages of this task."""
     import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
 
-    given: dict[str, Any] = json.loads(text)
     # Paths of data may be relative to where the driver stands.
     there = contextlib.chdir(folder) if Path(folder).is_dir() else contextlib.nullcontext()
-    with there, pools.limited_to(threads):
-        return json.dumps(carry_out(given, root_on_node(Path(given["home"]), token)))
+    with there, pools.limited_to(threads), shown_on(posting):
+        try:
+            return work(json.loads(text), token)
+        finally:
+            posting.flush()
+
+
+def remote(ray: Any, function: Any, threads: int) -> Any:
+    """A function of this package as a task that takes `threads` cores. Ray sends its name, not its code."""
+    options = {"num_cpus": threads, "max_retries": RETRIES, "runtime_env": {"env_vars": pools.environment(threads)}}
+    return ray.remote(**options)(function)
 
 
 def root_on_node(root: Path, token: str) -> Path:
@@ -92,70 +174,3 @@ def seen_by(home: Home) -> Iterator[str]:
         yield token
     finally:
         (home.root / token).unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def cluster(resources: Resources, total: int) -> Iterator[tuple[Any, int, int]]:
-    """(ray, workers, threads): connected to the cluster ``RAY_ADDRESS`` names, else to one of our own, ended after."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Under `uv run` Ray would send this folder to every node; ftt has to be installed there anyway.
-    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    ray = _import()
-    workers, threads = resources.workers or total, resources.threads or 1
-    if ray.is_initialized():
-        yield ray, workers, threads
-        return
-    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    address = os.environ.get("RAY_ADDRESS")
-    if not address:
-        workers, threads = resources.divide(total)
-    cores = workers * threads
-    try:
-        if address:
-            with waiting_for(f"the Ray cluster at {address}"):
-                _knock(address)
-                ray.init(address=address, **quiet)
-        else:
-            ray.init("local", num_cpus=cores, include_dashboard=False, object_store_memory=OBJECTS, **quiet)
-    except (OSError, OverflowError, RuntimeError, ValueError) as error:
-        raise FttError(
-            "the Ray cluster cannot be reached" if address else "a Ray cluster cannot be started here",
-            given=address or f"{cores} cores",
-            allowed=str(error).splitlines()[0][:200],
-            hint="set RAY_ADDRESS to a running cluster, or use --on local",
-        ) from None
-    try:
-        yield ray, workers, threads
-    finally:
-        ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Refuse an address at which nobody answers as gRPC does; Ray itself would try for minutes."""
-    host, _, port = address.rpartition("//")[2].partition("/")[0].rpartition(":")
-    if host and port.isdecimal():
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=PATIENCE) as line:
-            if os.environ.get("RAY_USE_TLS", "0") == "0":
-                # The beginning of HTTP/2; a server answers with its settings.
-                line.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\x04\0\0\0\0\0")
-                if not line.recv(1):
-                    raise ConnectionError("the connection was closed")
-
-
-def remote(ray: Any, function: Any, threads: int) -> Any:
-    """A function of this package as a task that takes `threads` cores. Ray sends its name, not its code."""
-    options = {"num_cpus": threads, "max_retries": RETRIES, "runtime_env": {"env_vars": pools.environment(threads)}}
-    return ray.remote(**options)(function)
-
-
-def _import() -> Any:
-    try:
-        import ray
-    except ImportError:
-        raise FttError(
-            "Ray is not installed",
-            given="--on ray",
-            allowed="the extra [ray]",
-            hint="pip install 'freeze-then-train[ray]', or use --on local",
-        ) from None
-    return ray

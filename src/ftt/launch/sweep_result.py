@@ -35,6 +35,7 @@ class SweepResult:
                 "state": "failed" if outcome.error else "done",
                 "worst_group_accuracy": outcome.result.worst_group_accuracy if outcome.result else None,
                 "average_accuracy": outcome.result.average_accuracy if outcome.result else None,
+                "one_class": outcome.result.collapsed if outcome.result else None,
                 "from_store": outcome.result.from_store if outcome.result else None,
                 "error": outcome.error,
                 "spec": outcome.run.spec.describe(),
@@ -46,13 +47,17 @@ class SweepResult:
         total = len({outcome.run.key for outcome in self.outcomes})
         return {"name": self.sweep.name, "total": total, "failed": len(self.failed), "runs": self.rows()}
 
+    def _repr_html_(self) -> str:
+        html: str = self.to_frame().to_html(index=False)
+        return html
+
     def to_frame(self) -> DataFrame:
-        """One row per run: the fields in which runs differ, both accuracies, state."""
+        """One row per run: the fields in which runs differ, both accuracies, one class only or not, state."""
         import pandas
 
         varied, rows = self.sweep.varied(), self.rows()
         given = [{name: planned.given.get(name) for name in varied} for planned in self.sweep.runs]
-        figures = ("worst_group_accuracy", "average_accuracy", "state", "run_id")
+        figures = ("worst_group_accuracy", "average_accuracy", "one_class", "state", "run_id")
         return pandas.DataFrame(
             [{**g, **{name: row[name] for name in figures}} for g, row in zip(given, rows, strict=True)]
         )

@@ -8,10 +8,11 @@ multiplied by s,
 an unbiased estimate of the squared derivative from the even and odd rows of the environment. The derivative has a
 closed form, mean_i Σ_k (softmax_ik − [k = y_i])·logit_ik, so no second pass through autograd is needed.
 
-``environments`` is DomainBed's schedule, which the paper names: environments are the attribute values, λ is 1 for
-500 steps and 100 afterwards, the optimiser starts anew at the switch. ``halves`` is what the released FTT code ran:
-the whole batch is one environment and λ = min(epoch, 10). When not to use ``environments``: where the attribute
-follows the label almost exactly, as in Dominoes without spurious noise, each environment has one class only.
+``environments`` is DomainBed's schedule, which the paper names: environments are those of the data, or else the
+attribute values, λ is 1 for 500 steps and 100 afterwards, the optimiser starts anew at the switch. ``halves`` is what
+the released FTT code ran: the whole batch is one environment and λ = min(epoch, 10). When not to use ``environments``:
+where the attribute follows the label almost exactly, as in Dominoes without spurious noise, each environment has one
+class only.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class IRM(Method):
             weight, members = float(min(batch.epoch, 10)), [torch.arange(len(batch.y), device=batch.y.device)]
         else:
             weight = self.penalty if batch.step >= self.warmup else 1.0
-            members = [torch.nonzero(batch.a == value)[:, 0] for value in torch.unique(batch.a)]
+            environment = batch.a if batch.environment is None else batch.environment
+            members = [torch.nonzero(environment == value)[:, 0] for value in torch.unique(environment)]
         risk = torch.stack([cross_entropy(outputs.logits[rows], batch.y[rows]) for rows in members]).mean()
         gaps = torch.stack([squared_derivative(outputs.logits[rows], batch.y[rows]) for rows in members]).mean()
         return risk + weight * gaps

@@ -35,4 +35,4 @@ class JTT(Method):
         return cross_entropy(outputs.logits, batch.y)
 
     def stages(self, epochs: int) -> tuple[Stage, ...]:
-        return Stage(self.identify_epochs), Stage(epochs, copies_of_errors=self.upweight)
+        return Stage(self.identify_epochs, followed=True), Stage(epochs, copies_of_errors=self.upweight)

@@ -26,12 +26,16 @@ class Batch:
     """What a method may use of one batch: observed labels, attribute, and the progress of training.
 
     `y` (B,) and `a` (B,) are int64; `step` counts optimiser steps from 0 and `epoch` passes over the data.
+    `environment` (B,) is where the rows were collected: the attribute, where the data do not say otherwise.
+    `soft` (B, K) are probabilities that a teacher gives the labels, for methods with `soft_labels`.
     """
 
     y: Tensor
     a: Tensor
     step: int
     epoch: int
+    environment: Tensor | None = None
+    soft: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,13 @@ class Task:
 class Stage:
     """One training from the initial weights; the last stage is the one that is kept.
 
-    Rows that the previous stage got wrong are visited `copies_of_errors` more times in each epoch.
+    Rows that the previous stage got wrong are visited `copies_of_errors` more times in each epoch. `followed` says that
+    another stage comes after it, so that its last epoch counts.
     """
 
     epochs: int
     copies_of_errors: int = 0
+    followed: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,7 +68,10 @@ class Method(Configurable, ABC):
     """One loss. No device, optimiser or logging code belongs here."""
 
     whole_batch: ClassVar[bool] = False
-    """Whether the loss is not a mean over rows, so that a batch cannot be split between processes."""
+    """Whether the loss is not a mean over rows, so that processes that share a batch exchange their logits first."""
+
+    soft_labels: ClassVar[bool] = False
+    """Whether the loss can be that of probabilities in place of labels."""
 
     def start(self, task: Task) -> State:
         """The state before the first step; empty by default."""

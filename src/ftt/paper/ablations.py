@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ftt.freeze.contrastive import Contrastive
 from ftt.methods.irm import IRM
 from ftt.paper.experiment import Experiment, Request
-from ftt.paper.noise_grid import at
+from ftt.paper.grid_statistics import at
 from ftt.paper.result_table import Cell
 from ftt.recipe import Recipe, preset
 

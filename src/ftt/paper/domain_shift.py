@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics
 
-from ftt.data import Roots
 from ftt.paper.experiment import Experiment, Findings, Request
-from ftt.paper.printed_numbers import domains, shift_table
+from ftt.paper.printed_numbers import domains, shift_mean, shift_table
 from ftt.paper.result_table import AVERAGE, Cell, ResultTable
 from ftt.recipe import preset
 from ftt.report.tables import TextTable, percent, signed
+from ftt.store import Home
 
 ROWS = {"init": "initial features", "erm": "ERM", "irm": "IRM", "group-dro": "GroupDRO", "ftt": "FTT, p = 0.25"}
 
@@ -23,7 +23,7 @@ def shift_cells(request: Request) -> list[Cell]:
     ]
 
 
-def shift_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def shift_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """The table, its means over the domains, and FTT against the best other method."""
     texts = table.texts(AVERAGE, "method")
     means: dict[str, float] = {}
@@ -47,12 +47,8 @@ def shift_findings(table: ResultTable, request: Request, roots: Roots) -> Findin
 
 def _beside(mean: float, dataset: str, row: str) -> str:
     method = next(key for key, name in ROWS.items() if name == row)
-    printed = [shift_table(dataset, method, domain).average for domain in domains(dataset)]
-    known = [value for value in printed if value is not None]
-    if not known:
-        return percent(mean)
-    paper = statistics.fmean(known) / 100
-    return f"{percent(mean)}; paper {percent(paper)}, {signed(mean - paper)}"
+    printed = shift_mean(dataset, method)
+    return percent(mean) if printed is None else f"{percent(mean)}; paper {printed}, {signed(mean - printed / 100)}"
 
 
 TABLE_SHIFT = Experiment(

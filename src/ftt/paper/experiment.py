@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-from ftt.data import Roots
 from ftt.errors import FttError, unknown
 from ftt.paper.printed_numbers import SAID
 from ftt.paper.result_table import AVERAGE, METRICS, WORST, Cell, ResultTable
@@ -15,6 +14,7 @@ from ftt.recipe import Recipe
 from ftt.report.tables import TextTable
 from ftt.settings import BUDGETS, Changes, Setting, setting
 from ftt.spec import Spec
+from ftt.store import Home
 
 if TYPE_CHECKING:
     from altair import TopLevelMixin
@@ -25,12 +25,16 @@ MOST_SEEDS = 1000
 
 @dataclass(frozen=True)
 class Request:
-    """How an experiment is run; `seeds` and `probe_seeds` of None are those of the settings."""
+    """How an experiment is run; what is None is as the settings say.
+
+    `backbone` replaces that of the settings in every run whose experiment does not choose its own.
+    """
 
     budget: str = "cpu"
     dataset: str = ""
     seeds: int | None = None
     probe_seeds: int | None = None
+    backbone: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("seeds", "probe_seeds"):
@@ -65,7 +69,9 @@ class Request:
             self.setting.spec(
                 recipe,
                 seed=seed,
-                changes=Changes(backbone=backbone and backbone.format(seed=seed), data=data, probe=probe),
+                changes=Changes(
+                    backbone=backbone.format(seed=seed) if backbone else self.backbone, data=data, probe=probe
+                ),
             )
             for seed in range(count)
         )
@@ -80,7 +86,7 @@ class Findings:
     charts: dict[str, TopLevelMixin] = field(default_factory=dict)
 
 
-def both_metrics(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def both_metrics(table: ResultTable, request: Request, home: Home) -> Findings:
     """Worst group and average; where they are the same number everywhere, once."""
     tables = [table.texts(metric) for metric in METRICS]
     same = all(m.values(WORST) == m.values(AVERAGE) for m in table.cells)
@@ -112,7 +118,7 @@ class Experiment:
     title: str
     question: str
     cells: Callable[[Request], list[Cell]] = no_runs
-    findings: Callable[[ResultTable, Request, Roots], Findings] = both_metrics
+    findings: Callable[[ResultTable, Request, Home], Findings] = both_metrics
     datasets: tuple[str, ...] = ()
     reduced: str = ""
 
@@ -130,7 +136,12 @@ class Experiment:
         if request.dataset and request.dataset not in self.datasets:
             raise unknown(f"data set of {self.name!r}", request.dataset, self.datasets)
         dataset = request.dataset or (self.datasets or ("",))[0]
-        return Request(request.budget, dataset, request.seeds, request.probe_seeds)
+        return replace(request, dataset=dataset)
+
+    def shows(self, table: ResultTable, request: Request, home: Home) -> Findings:
+        """The findings; a collapsed classifier is named whatever the tables and charts are made of."""
+        made = self.findings(table, request, home)
+        return replace(made, sentences=[*made.sentences, *table.one_class()])
 
     def differs(self, request: Request) -> str:
         """What was reduced, in words."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ftt import registry
-from ftt.data import Roots
 from ftt.data.published import CELEBA, WATERBIRDS, Counts
 from ftt.errors import FttError
 from ftt.paper.experiment import Experiment, Findings, Request
 from ftt.paper.result_table import ResultTable
 from ftt.report.tables import TextTable
+from ftt.store import Home
 
 GROUPS = ("(0, 0)", "(0, 1)", "(1, 0)", "(1, 1)")
 DOMINOES: Counts = {"train": (5000, 0, 0, 5000), "val": (2500,) * 4, "test": (500,) * 4}
@@ -16,17 +16,17 @@ PRINTED = {"dominoes": DOMINOES, "waterbirds": WATERBIRDS, "celeba": CELEBA}
 SIZES = {"dominoes": {"paper_sizes": True}}
 
 
-def counts_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def counts_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """Counts of every group and split; data sets that are not available are named."""
     rows, findings = [], []
     for name, printed in PRINTED.items():
         data = registry.DATASETS.build({"name": name, **SIZES.get(name, {})})
         # Counting does not justify a download.
-        if not all(collection.found(roots) for collection in data.collections()):
+        if not all(collection.found(home.roots) for collection in data.collections()):
             findings.append(f"{name}: not counted (not on this machine: ftt data get {name})")
             continue
         try:
-            loaded = data.load(roots)
+            loaded = data.load(home.roots)
         except FttError as missing:
             findings.append(f"{name}: not counted ({missing.problem})")
             continue

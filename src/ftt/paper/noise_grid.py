@@ -7,18 +7,36 @@ from collections.abc import Callable, Iterable
 
 from altair import TopLevelMixin
 
-from ftt.data import Roots
 from ftt.paper.experiment import Experiment, Findings, Request
+from ftt.paper.grid_statistics import (
+    ERM,
+    FTT,
+    INITIAL,
+    Accuracies,
+    Contrast,
+    at,
+    contrast,
+    contrast_gains,
+    rank_correlation,
+    seeds_in_words,
+    settings_of,
+    strata_table,
+    worst_single_run,
+)
 from ftt.paper.printed_numbers import FRACTIONS
 from ftt.paper.result_table import AVERAGE, METRICS, WORST, Cell, ResultTable
 from ftt.recipe import preset
 from ftt.report.grids import Grid, HeatMap, heat_maps
 from ftt.report.tables import TextTable, percent, signed
+from ftt.store import Home
 
 LEVELS = (0.0, 0.05, 0.1, 0.15, 0.2)
 FEW = (0.0, 0.1, 0.2)
-CORNER_SEEDS = 3
-INITIAL, ERM, FTT = "initial features", "ERM", "FTT, p = 0.25"
+SEEDS, CORNER_SEEDS = 2, 5
+INTERVALS = (
+    "intervals are paired bootstraps over test rows and training seeds within each setting, averaged over the "
+    "settings; they say nothing about other data sets or noises"
+)
 _RECIPES = {INITIAL: preset("init"), ERM: preset("erm"), FTT: preset("ftt")}
 
 
@@ -29,23 +47,18 @@ def levels(request: Request, few: bool = False) -> tuple[float, ...]:
     return FEW if few and request.budget == "cpu" else LEVELS
 
 
-def at(core: float, spurious: float) -> str:
-    """The name of a noise setting."""
-    return f"core {core:.0%}, spurious {spurious:.0%}"
-
-
 def grid_cells(request: Request) -> list[Cell]:
-    """Initial features, ERM and FTT at every pair of noises, with more seeds in the four corners."""
+    """Initial features, ERM and FTT at every pair of noises; on a CPU with more seeds in the four corners."""
     values = levels(request)
     ends = (values[0], values[-1])
     cells = []
     for core in values:
         for spurious in values:
-            corner = core in ends and spurious in ends and request.budget == "cpu"
+            seeds = 1
+            if request.budget == "cpu" and request.seeds is None:
+                seeds = CORNER_SEEDS if core in ends and spurious in ends else SEEDS
             for row, recipe in _RECIPES.items():
-                specs = request.specs(
-                    recipe, at_least=CORNER_SEEDS if corner else 1, core_noise=core, spurious_noise=spurious
-                )
+                specs = request.specs(recipe, at_least=seeds, core_noise=core, spurious_noise=spurious)
                 cells.append(Cell(row, at(core, spurious), specs))
     return cells
 
@@ -65,19 +78,19 @@ def grid_by_p_cells(request: Request) -> list[Cell]:
     ]
 
 
-def gain_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def gain_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """Figure 1: what training does to the probed worst group, over the grid."""
     values = levels(request)
     maps = [HeatMap(f"{row} − initial features, worst group", _gains(table, row, values)) for row in (ERM, FTT)]
-    findings = [*_rank(table, values), *_recovered(table, values), *_worst_loss(table, values)]
+    strata = [strata_table(table, values, row, over) for row, over in ((FTT, ERM), (ERM, INITIAL), (FTT, INITIAL))]
     return Findings(
-        [_grid_table(m, "points", values, signed) for m in maps] + _seeds(table),
-        findings,
+        [*(_grid_table(m, "points", values, signed) for m in maps), *strata, *_seeds(table)],
+        [*grid_sentences(table, values), INTERVALS],
         {"fig1": heat_maps(maps, values, "gain in points", diverging=True)},
     )
 
 
-def accuracy_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def accuracy_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """The appendix figure: accuracies of ERM and FTT over the grid, with means over rows and columns."""
     values = levels(request)
     tables: list[TextTable] = []
@@ -95,7 +108,7 @@ def accuracy_findings(table: ResultTable, request: Request, roots: Roots) -> Fin
     return Findings(tables + _seeds(table), findings, charts)
 
 
-def by_p_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def by_p_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """The appendix figure: FTT at each p over the grid."""
     values = levels(request, few=True)
     tables: list[TextTable] = []
@@ -107,58 +120,36 @@ def by_p_findings(table: ResultTable, request: Request, roots: Roots) -> Finding
     return Findings(tables + _seeds(table), [], charts)
 
 
-def _rank(table: ResultTable, values: tuple[float, ...]) -> list[str]:
-    from scipy.stats import spearmanr
-
-    # Rounded, or 0.15 − 0.1 and 0.05 − 0 would not be a tie.
-    pairs = [
-        (round(core - spurious, 6), gain)
-        for core in values
-        for spurious in values
-        if (gain := table.gain(ERM, INITIAL, at(core, spurious))) is not None
-    ]
-    if len(pairs) < 3:
-        return []
-    rank = float(spearmanr([p[0] for p in pairs], [p[1] for p in pairs]).statistic)
-    gains = [gain for _, gain in pairs]
-    return [
-        f"rank correlation (Spearman) of ERM's gain with η_core − η_spu over {len(pairs)} settings: {rank:.2f}; "
-        f"the gain runs from {signed(max(gains))} to {signed(min(gains))} points"
-    ]
-
-
-def _recovered(table: ResultTable, values: tuple[float, ...]) -> list[str]:
-    """FTT − ERM where the core is noisier, with a 95 % t interval over these settings."""
-    from scipy.stats import t
-
-    lost = [
-        gain
-        for core in values
-        for spurious in values
-        if core > spurious and (gain := table.gain(FTT, ERM, at(core, spurious))) is not None
-    ]
-    if len(lost) < 2:
-        return []
-    mean = statistics.fmean(lost)
-    half = float(t.ppf(0.975, len(lost) - 1)) * statistics.stdev(lost) / len(lost) ** 0.5
-    return [
-        f"FTT − ERM averaged over the {len(lost)} settings with η_core > η_spu: {signed(mean)} points, "
-        f"95 % interval {signed(mean - half)} to {signed(mean + half)} (t, settings as the sample), "
-        f"largest {signed(max(lost))}"
-    ]
+def grid_sentences(table: Accuracies, values: tuple[float, ...]) -> list[str]:
+    """What the grid shows, each mean with its stratum, its settings and, where predictions are known, its interval."""
+    rank, gains = rank_correlation(table, values), contrast_gains(table, ERM, INITIAL, values)
+    found = []
+    if rank is not None:
+        minus = f"{rank:.2f}".replace("-", "−")
+        found.append(
+            f"rank correlation (Spearman) of ERM's gain with η_core − η_spu over {len(gains)} settings: {minus}; "
+            f"the gain runs from {signed(max(gains.values()))} to {signed(min(gains.values()))} points"
+        )
+    for stratum in ("all", "η_spu > 0", "η_core > η_spu = 0", "η_core > η_spu > 0", "η_core < η_spu"):
+        one = contrast(table, FTT, ERM, settings_of(values, stratum))
+        if one is not None:
+            found.append(f"FTT − ERM, {stratum}: {contrast_in_words(one)}")
+    kept = contrast_gains(table, FTT, INITIAL, values)
+    single = worst_single_run(table, FTT, INITIAL, values)
+    if kept and single is not None:
+        place = min(kept, key=lambda setting: kept[setting])
+        found.append(
+            f"FTT's worst change against the initial features: {signed(kept[place])} points in the mean of a setting "
+            f"({at(*place)}), {signed(single[0])} in a single run ({at(*single[1])})"
+        )
+    return [*found, seeds_in_words(table, values)]
 
 
-def _worst_loss(table: ResultTable, values: tuple[float, ...]) -> list[str]:
-    gains = {
-        at(core, spurious): gain
-        for core in values
-        for spurious in values
-        if (gain := table.gain(FTT, INITIAL, at(core, spurious))) is not None
-    }
-    if not gains:
-        return []
-    place = min(gains, key=lambda name: gains[name])
-    return [f"FTT's worst change against the initial features: {signed(gains[place])} points ({place})"]
+def contrast_in_words(found: Contrast) -> str:
+    """Mean, interval, and in how many settings the first is below the second."""
+    interval = found.interval
+    known = "" if interval is None else f" (95 % interval {signed(interval.low)} to {signed(interval.high)})"
+    return f"{signed(found.mean)} points{known}, below 0 in {found.below} of {len(found.gains)} settings"
 
 
 def _seeds(table: ResultTable) -> list[TextTable]:

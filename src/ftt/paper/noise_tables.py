@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from ftt.data import Roots
+import numpy as np
+
+from ftt.paired import paired_difference
 from ftt.paper.experiment import Experiment, Findings, Request, both_metrics
-from ftt.paper.noise_grid import LEVELS, at
+from ftt.paper.grid_statistics import at
+from ftt.paper.noise_grid import LEVELS
 from ftt.paper.printed_numbers import FRACTIONS, NOISES, main_table, p_table
-from ftt.paper.result_table import METRICS, Cell, ResultTable
+from ftt.paper.result_table import METRICS, WORST, Cell, ResultTable
 from ftt.recipe import preset
 from ftt.report.grids import Line, lines
 from ftt.report.tables import signed
+from ftt.store import Home
 
 METHODS = {"erm": "ERM", "irm": "IRM", "cvar-dro": "CVaR-DRO", "jtt": "JTT", "ftt": "FTT, p = 0.25"}
 INITIAL = "initial features"
@@ -48,7 +52,7 @@ def p_cells(request: Request) -> list[Cell]:
     ]
 
 
-def p_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def p_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """Both tables, and how every p does against ERM."""
     findings = [f"best p at {column}: {_best(table, column)}" for column in table.columns]
     for row in table.rows[1:]:
@@ -56,7 +60,7 @@ def p_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
         known = [gain for gain in gains if gain is not None]
         if known:
             findings.append(f"{row} against ERM, worst group, mean over the noises: {signed(sum(known) / len(known))}")
-    return Findings(both_metrics(table, request, roots).tables, findings)
+    return Findings(both_metrics(table, request, home).tables, findings)
 
 
 def gain_cells(request: Request) -> list[Cell]:
@@ -72,12 +76,12 @@ def gain_cells(request: Request) -> list[Cell]:
     ]
 
 
-def gain_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def gain_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """Figure 4: ERM's gain over the initial features against the core noise."""
     curves = []
     for metric, words in METRICS.items():
         points = [
-            (100 * float(column), 100 * gain, None)
+            (100 * float(column), 100 * gain, gain_interval(table, column, metric))
             for column in table.columns
             if (gain := table.gain("ERM", INITIAL, column, metric)) is not None
         ]
@@ -89,7 +93,24 @@ def gain_findings(table: ResultTable, request: Request, roots: Roots) -> Finding
         if curve.points
     ]
     chart = lines(curves, "core noise η_core in %", "gain of ERM over the initial features, points", zero=True)
-    return Findings(both_metrics(table, request, roots).tables, findings, {"fig4": chart})
+    return Findings(both_metrics(table, request, home).tables, findings, {"fig4": chart})
+
+
+def gain_interval(table: ResultTable, column: str, metric: str) -> tuple[float, float] | None:
+    """The 95 % interval of ERM's gain in points, paired by training seed and test row; None without such pairs."""
+    erm, initial = table.at("ERM", column), table.at(INITIAL, column)
+    if erm is None or initial is None:
+        return None
+    base = {result.spec.seed: result for result in initial.results}
+    pairs = [(result, base[result.spec.seed]) for result in erm.results if result.spec.seed in base]
+    if not pairs or any(one.judged != other.judged for one, other in pairs):
+        return None
+    if metric == WORST:
+        found = paired_difference([one for one, _ in pairs], [other for _, other in pairs])
+        return 100 * found.low, 100 * found.high
+    changes = np.concatenate([one.rows()[0] - other.rows()[0] for one, other in pairs])
+    half = 1.96 * float(changes.std()) / len(changes) ** 0.5
+    return 100 * (float(changes.mean()) - half), 100 * (float(changes.mean()) + half)
 
 
 def _best(table: ResultTable, column: str) -> str:

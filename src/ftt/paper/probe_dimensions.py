@@ -5,13 +5,13 @@ from __future__ import annotations
 import statistics
 from dataclasses import replace
 
-from ftt.data import Roots
 from ftt.paper.experiment import Experiment, Findings, Request
 from ftt.paper.noise_tables import noise_settings
 from ftt.paper.result_table import METRICS, WORST, Cell, ResultTable
 from ftt.recipe import preset
 from ftt.report.grids import Line, lines
 from ftt.report.tables import TextTable, percent, signed
+from ftt.store import Home
 
 ALL = "all"
 
@@ -35,7 +35,7 @@ def dims_cells(request: Request) -> list[Cell]:
     return cells
 
 
-def dims_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def dims_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """Accuracies and probing times by dimension; the smallest number that is as good as all."""
     tables = [table.texts(metric, "dimensions") for metric in METRICS]
     seconds = {row: _seconds(table, row) for row in table.rows}
@@ -66,15 +66,19 @@ def dims_findings(table: ResultTable, request: Request, roots: Roots) -> Finding
         Line(
             column,
             [
-                (float(row), 100 * value, None)
+                (float(row), 100 * cell.mean(WORST), _in_percent(cell.interval(WORST)))
                 for row in table.rows
-                if row != ALL and (value := table.mean(row, column)) is not None
+                if row != ALL and (cell := table.at(row, column)) is not None
             ],
         )
         for column in table.columns
     ]
     chart = lines(curves, "dimensions probed on", "worst-group accuracy in %", log=True)
     return Findings(tables, findings, {"fig-dims": chart})
+
+
+def _in_percent(interval: tuple[float, float]) -> tuple[float, float]:
+    return 100 * interval[0], 100 * interval[1]
 
 
 def _mean(table: ResultTable, row: str) -> float | None:

@@ -38,6 +38,9 @@ class Reproduction:
             words.append(f"--seeds {request.seeds}")
         if request.probe_seeds is not None:
             words.append(f"--probe-seeds {request.probe_seeds}")
+        if request.backbone is not None:
+            # The path of a weight file is nobody else's.
+            words.append(f"--backbone {request.backbone.partition('@')[0]}{'@FILE' * ('@' in request.backbone)}")
         return " ".join(words)
 
     @property
@@ -58,6 +61,7 @@ class Reproduction:
                 WORST: result.worst_group_accuracy,
                 AVERAGE: result.average_accuracy,
                 "probe": result.to_json()["probe"],
+                "judged": {"label": result.judged.label, "attribute": result.judged.attribute},
                 "seconds": result.seconds,
                 "environment": result.environment,
                 "version": result.version,

@@ -7,8 +7,9 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ftt.paired import Judgement, judgement
 from ftt.paper.printed_numbers import NOT_PRINTED, Printed
-from ftt.report.tables import TextTable, percent, signed
+from ftt.report.tables import TextTable, one_class, percent, seed_interval, signed
 from ftt.result import Result
 from ftt.spec import Spec
 
@@ -18,12 +19,17 @@ METRICS = {WORST: "worst group", AVERAGE: "average"}
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of the table: the same run with several training seeds, and what the paper prints there."""
+    """One number of the table: the same run with several training seeds, and what the paper prints there.
+
+    `probes_again` says that it has the features of another cell under another probe. Once their trainings are in the
+    store nothing is left to train, so that it is filled even where no more than the store is asked for.
+    """
 
     row: str
     column: str
     specs: tuple[Spec, ...]
     paper: Printed = NOT_PRINTED
+    probes_again: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,13 @@ class Measured:
         values = self.values(metric)
         return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
+    def interval(self, metric: str) -> tuple[float, float]:
+        """95 %: over training seeds where there are several, over test rows otherwise."""
+        if len(self.results) > 1:
+            return seed_interval(self.values(metric))
+        report = self.results[0].report
+        return (report.worst[1] if metric == WORST else report.overall).interval()
+
     def paper(self, metric: str) -> float | None:
         """What the paper prints, as a share."""
         printed = self.cell.paper.worst if metric == WORST else self.cell.paper.average
@@ -56,8 +69,8 @@ class Measured:
         mean, error, paper = self.mean(metric), self.error(metric), self.paper(metric)
         spread = "" if error is None else f" ± {percent(error)}"
         beside = "" if paper is None else f"; paper {percent(paper)}, {signed(mean - paper)}"
-        flag = "; predicts one class only" if any(result.collapsed for result in self.results) else ""
-        return f"{percent(mean)}{spread} ({len(self.results)}×{len(self.results[0].probes)}){beside}{flag}"
+        seeds = f"{len(self.results)}×{len(self.results[0].probes)}"
+        return f"{percent(mean)}{spread} ({seeds}){beside}{one_class(self.results)}"
 
 
 class ResultTable:
@@ -88,6 +101,21 @@ class ResultTable:
         """Mean of one row minus that of another, in the same column."""
         value, base = self.mean(row, column, metric), self.mean(over, column, metric)
         return None if value is None or base is None else value - base
+
+    def values(self, row: str, column: str, metric: str = WORST) -> dict[int, float]:
+        """Accuracies of a cell by training seed."""
+        found = self.at(row, column)
+        return {} if found is None else {r.spec.seed: float(getattr(r, metric)) for r in found.results}
+
+    def judgements(self, row: str, column: str) -> list[Judgement]:
+        """What the runs of a cell did on the test rows."""
+        found = self.at(row, column)
+        return [] if found is None else [judgement(result) for result in found.results]
+
+    def one_class(self) -> list[str]:
+        """Which cells hold a classifier that gives every test row the same class, as a sentence if there are any."""
+        found = [f"{m.cell.row} at {m.cell.column}" for m in self.cells if one_class(m.results)]
+        return [f"predicts one class only, with the accuracy of a constant: {'; '.join(found)}"] * bool(found)
 
     def texts(self, metric: str, corner: str = "") -> TextTable:
         """Every cell as text; a place without a cell is a dash."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from ftt.data import Roots
 from ftt.paper.experiment import Experiment, Findings, Request
 from ftt.paper.result_table import ResultTable
 from ftt.report.tables import TextTable
 from ftt.report.theory_maps import toy_chart
+from ftt.store import Home
 from ftt.theory import single_feature_ratio
 from ftt.theory.figure3 import figure_3
 
 
-def toy_findings(table: ResultTable, request: Request, roots: Roots) -> Findings:
+def toy_findings(table: ResultTable, request: Request, home: Home) -> Findings:
     """Both flows as numbers and as a picture; the closed form stands beside the integration."""
     toys = figure_3()
     rows = []

@@ -252,6 +252,7 @@ def fit_together(probes: Sequence[DFRProbe], X: Any, y: Any, attribute: Any = No
         for probe, outcome in zip(part, probe_together(codes, groups, draws, choice, features.at), strict=True):
             probe.classes_ = classes
             _keep(probe, outcome, features.divisors(outcome.ratios), min(choice.grid))
+            probe.intercept_ = probe.intercept_ - probe.coef_ @ features.centre
     return probes
 
 

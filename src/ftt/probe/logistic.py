@@ -1,8 +1,9 @@
 """Many L2 logistic regressions over subsets of the same rows, solved together.
 
 The probing protocol asks for dozens of fits (every C, every balanced sub-sample) over one feature matrix. Here they
-descend in step (`ftt.probe.lbfgs`), in single precision as far as that carries, then in double; every solution is
-judged by its gradient in double precision on the features as they were given.
+descend in step (`ftt.probe.lbfgs`), problems on the same rows in order of C (`ftt.probe.path`), in single precision as
+far as that carries, then in double. Every solution is judged by its gradient, computed afresh: in single precision
+where its rounding cannot change the verdict, otherwise in double on the features as they were given.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from ftt.arrays import FloatArray, IntArray
 from ftt.errors import FttError
 from ftt.probe.lbfgs import Descent, Table, probabilities
-from ftt.probe.precondition import Spectrum, leading_spectrum, worthwhile
-from ftt.probe.problems import Fits, Problems, check_problems
+from ftt.probe.newton import newton, patience
+from ftt.probe.path import MIXED, best_mixture, families
+from ftt.probe.precondition import leading_spectrum, worthwhile
+from ftt.probe.problems import Fits, Problems, check_problems, distinct
+from ftt.probe.survey import Survey, survey
 from ftt.threads import limited_to
 
 __all__ = ["Fits", "fit_many", "survey"]
@@ -30,9 +34,6 @@ _WORTH_THREADS = 2e9
 
 _MARGIN = 0.9
 """Problems stop a little below the tolerance, so that the gradient in double precision is below it too."""
-
-_TOO_COARSE = 1.0
-"""Rounding of the gradient, from which on single precision is skipped: the features are too large for it."""
 
 _PATIENCE = 30
 """Iterations in single precision without a smaller gradient before double precision takes over."""
@@ -47,7 +48,7 @@ def fit_many(
     n_classes: int | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
-    spectrum: Spectrum | None = None,
+    shared: Survey | None = None,
 ) -> Fits:
     """Solve J logistic regressions.
 
@@ -58,7 +59,8 @@ def fit_many(
     y : array (n,)
         Classes 0 … K−1; two are binary, more are a softmax, as in scikit-learn.
     rows : sequence of J index arrays
-        The rows of each problem; a row listed twice weighs twice. Rows that no problem lists are never read.
+        The rows of each problem; a row listed twice weighs twice. Rows that no problem lists are never read, unless
+        `shared` has read them.
     C : sequence of J floats
         Inverse strength of the L2 penalty, as in scikit-learn.
     n_classes : int, optional
@@ -67,9 +69,9 @@ def fit_many(
         Bound on the largest entry of the gradient of the mean objective (scikit-learn's own criterion).
     max_iter : int
         Iterations of L-BFGS, both precisions together.
-    spectrum : Spectrum, optional
-        Result of `survey`, shared by several calls on the same features; by default it is computed from the rows in
-        use. It affects the speed of convergence, not the solution.
+    shared : Survey, optional
+        Result of `survey` on X, shared by several calls on the same features; by default it is computed from the rows
+        in use. It affects the speed of convergence, not the solution.
 
     Returns
     -------
@@ -83,13 +85,14 @@ def fit_many(
     >>> fits.coef.shape, bool(fits.converged.all())
     ((2, 1, 1), True)
     """
-    problems = check_problems(X, y, rows, C, n_classes)
+    problems = check_problems(X, y, rows, C, n_classes, checked=shared is not None)
     if not (tol > 0 and max_iter > 0):
         raise FttError(
             "tol and max_iter must be positive", given=f"tol={tol}, max_iter={max_iter}", allowed="values above 0"
         )
+    problems, place = distinct(problems)
     with limited_to(1) if _is_small(problems) else nullcontext():
-        return _fit(problems, tol, max_iter, spectrum)
+        return _fit(problems, tol, max_iter, shared or survey(problems.X))[place]
 
 
 def _is_small(problems: Problems) -> bool:
@@ -98,42 +101,130 @@ def _is_small(problems: Problems) -> bool:
     return bool(2 * J * problems.outputs * n * d < _WORTH_THREADS)
 
 
-def _fit(problems: Problems, tol: float, max_iter: int, given: Spectrum | None) -> Fits:
-    # Both precisions take away the same number, one that X's own precision can hold.
-    mean = _mean(problems.X).astype(np.float64)
+def _fit(problems: Problems, tol: float, max_iter: int, shared: Survey) -> Fits:
+    mean = shared.mean
     weights = np.zeros((len(problems.rows), problems.outputs, problems.X.shape[1] + 1))
     left = np.full(len(weights), max_iter)
     gradient = np.full(len(weights), np.inf)
-    reach = _reach(problems.X)
-    dtype: type[np.float32 | np.float64]
-    for dtype in (np.float32, np.float64):
-        pending = np.flatnonzero(~(gradient <= tol) & (left > 0))
-        if pending.size == 0 or (dtype is np.float32 and reach > _TOO_COARSE):
-            continue
-        wide = np.result_type(problems.X.dtype, dtype)
-        centred = (problems.X - mean.astype(wide)).astype(dtype, copy=False)
-        # Found anew in double precision: features of very unequal scale need directions that are truly orthogonal.
-        handed = given if dtype is np.float32 else None
-        spectrum = handed or leading_spectrum(centred, worthwhile(*centred.shape))
-        table = Table(centred, mean.astype(dtype), _targets(problems).astype(dtype), spectrum)
-        goal = _MARGIN * tol if dtype is np.float64 else max(_MARGIN * tol, reach)
-        for batch in _batches(pending, problems.outputs, centred.shape, dtype):
-            share: FloatArray = _shares(problems, batch).astype(dtype)
-            weights[batch], left[batch] = _solve(
-                table, share, problems.penalty[batch], weights[batch], goal, left[batch]
-            )
-        del table, centred
-        gradient[pending] = _judge(problems, pending, weights[pending], mean)
+    if shared.spectrum is not None:
+        table = Table(shared.centred, mean.astype(np.float32), _targets(problems, np.float32), shared.spectrum)
+        _descend(table, problems, np.arange(len(weights)), weights, left, tol, shared.reach)
+        gradient = _judge_in_single(table, problems, weights)
+        # Evaluated again in double precision where rounding could hide that the tolerance is missed, or is met.
+        unsure = np.flatnonzero(~(np.abs(gradient - tol) > shared.reach))
+        if unsure.size:
+            gradient[unsure] = _judge(problems, unsure, weights[unsure], mean)
+        del table
+    pending = np.flatnonzero(~(gradient <= tol) & (left > 0))
+    if pending.size:
+        _finish_in_double(problems, pending, weights, left, gradient, tol, mean)
     coef, intercept = _uncentre(weights, mean)
     return Fits(coef, intercept, gradient, gradient <= tol, max_iter - left)
 
 
+def _finish_in_double(
+    problems: Problems,
+    pending: IntArray,
+    weights: FloatArray,
+    left: IntArray,
+    gradient: FloatArray,
+    tol: float,
+    mean: FloatArray,
+) -> None:
+    """Solve what single precision could not; `weights`, `left` and `gradient` change in place."""
+    centred = problems.X.astype(np.float64) - mean
+    # Found anew in double precision: features of very unequal scale need directions that are truly orthogonal.
+    spectrum = leading_spectrum(centred, worthwhile(*centred.shape))
+    table = Table(centred, mean, _targets(problems, np.float64), spectrum)
+    limit = patience(problems)
+    kept = np.maximum(left - limit, 0) if limit else np.zeros_like(left)
+    now = left - kept
+    _descend(table, problems, pending, weights, now, tol)
+    left[:] = now + kept
+    gradient[pending] = _judge(problems, pending, weights[pending], mean)
+    for j in np.flatnonzero(~(gradient <= tol) & (left > 0)) if limit else ():
+        coef, intercept, steps = newton(problems, int(j), _MARGIN * tol, int(left[j]))
+        found = np.concatenate([coef, (intercept + coef @ mean)[:, None]], axis=1)[None]
+        reached = float(_judge(problems, np.array([j]), found, mean)[0])
+        left[j] -= steps
+        if not gradient[j] <= reached:
+            weights[j], gradient[j] = found[0], reached
+
+
+def _descend(
+    table: Table,
+    problems: Problems,
+    pending: IntArray,
+    weights: FloatArray,
+    left: IntArray,
+    tol: float,
+    least: float = 0.0,
+) -> None:
+    """Solve the pending problems as far as the table's precision carries; `weights` and `left` change in place."""
+    for rounds in _rounds(problems, pending, table.X.dtype, started=bool(weights.any())):
+        _solve_rounds(table, problems, rounds, weights, left, tol, least)
+
+
+def _rounds(problems: Problems, pending: IntArray, dtype: DTypeLike, *, started: bool) -> Iterator[list[IntArray]]:
+    """Batches of problems that fit into memory; in each, those of a round are solved together, round after round.
+
+    Problems that have weights to start from need no solutions at other C.
+    """
+    n, d = problems.X.shape
+    family, rank = families(problems)
+    if started:
+        family, rank = np.arange(len(family)), np.zeros_like(rank)
+    present = np.unique(family[pending])
+    each = problems.outputs * ((6 + 3 * MIXED) * n + (12 + 2 * MIXED) * d) * np.dtype(dtype).itemsize
+    count = max(1, min(len(present), -(-each * len(present) // _BUDGET)))
+    for part in np.array_split(present, count):
+        batch = pending[np.isin(family[pending], part)]
+        batch = batch[np.argsort(family[batch], kind="stable")]
+        yield [batch[rank[batch] == turn] for turn in range(rank[batch].max() + 1)]
+
+
+def _solve_rounds(
+    table: Table,
+    problems: Problems,
+    rounds: list[IntArray],
+    weights: FloatArray,
+    left: IntArray,
+    tol: float,
+    least: float,
+) -> None:
+    """Solve round after round, each problem starting from those on the same rows in earlier rounds.
+
+    `weights` and `left` are changed in place.
+    """
+    dtype, goal = table.X.dtype, max(_MARGIN * tol, least)
+    rows: list[int] = []
+    past: list[tuple[FloatArray, FloatArray]] = []
+    for turn, batch in enumerate(rounds):
+        share: FloatArray = _shares(problems, batch).astype(dtype)
+        penalty = problems.penalty[batch].astype(dtype)
+        start, scores = weights[batch].astype(dtype), None
+        own = [id(problems.rows[j]) for j in batch]
+        if turn:
+            still = np.isin(rows, own)
+            past = [(solved[still], reached[still]) for solved, reached in past[-MIXED:]]
+            start, scores = best_mixture(table, share, penalty, past)
+        weights[batch], scores, left[batch] = _solve(table, share, penalty, start, scores, goal, left[batch])
+        past.append((weights[batch].astype(dtype), scores))
+        rows = own
+
+
 def _solve(
-    table: Table, share: FloatArray, penalty: FloatArray, start: FloatArray, goal: float, left: IntArray
-) -> tuple[FloatArray, IntArray]:
+    table: Table,
+    share: FloatArray,
+    penalty: FloatArray,
+    start: FloatArray,
+    scores: FloatArray | None,
+    goal: float,
+    left: IntArray,
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """Descend until every gradient is below the goal, or its iterations are used up."""
-    weights, left = start.copy(), left.copy()
-    descent = Descent(table, share, penalty, start)
+    descent = Descent(table, share, penalty, start, scores)
+    weights, scores, left = start.copy(), descent.scores.copy(), left.copy()
     best, since = np.full(len(start), np.inf), np.zeros(len(start), dtype=int)
     impatient = share.dtype == np.float32
     while True:
@@ -146,65 +237,49 @@ def _solve(
             open_ &= since[index] < _PATIENCE
         # A problem that overflowed keeps its start, for double precision to try again.
         done = sound & ~open_
-        weights[index[done]] = descent.weights[done]
+        weights[index[done]], scores[index[done]] = descent.weights[done], descent.scores[done]
         descent.keep(open_)
         if not open_.any():
-            return weights, left
+            return weights, scores, left
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             descent.advance()
         left[descent.index] -= 1
 
 
-def survey(X: FloatArray) -> Spectrum | None:
-    """What several calls of `fit_many` on the same features can share; None where single precision is of no use.
-
-    Parameters
-    ----------
-    X : array (n, d)
-        Finite features.
-    """
-    if _reach(X) > _TOO_COARSE:
-        return None
-    return leading_spectrum((X - _mean(X)).astype(np.float32, copy=False), worthwhile(*X.shape))
-
-
-def _mean(X: FloatArray) -> FloatArray:
-    """A vector near the mean, (d,); a product is fast, and precision does not matter here."""
-    near: FloatArray = np.full(len(X), 1 / len(X), dtype=X.dtype) @ X
-    return near
-
-
-def _reach(X: FloatArray) -> float:
-    """The gradient below which single precision is noise: some roundings of the largest feature."""
-    with np.errstate(over="ignore"):
-        largest = np.sqrt(np.einsum("nd,nd->d", X, X).max() / len(X))
-    return float(32 * np.finfo(np.float32).eps * largest)
-
-
-def _targets(problems: Problems) -> FloatArray:
+def _targets(problems: Problems, dtype: DTypeLike) -> FloatArray:
     """What the probabilities should be, (K', n)."""
     classes = np.arange(problems.n_classes)[-problems.outputs :]
-    members: FloatArray = (problems.y == classes[:, None]).astype(np.float64)
+    members: FloatArray = (problems.y == classes[:, None]).astype(dtype)
     return members
 
 
 def _shares(problems: Problems, batch: IntArray) -> FloatArray:
     """Multiplicity of every row in every problem of a batch, divided by the problem's size, (J, n)."""
     n = len(problems.X)
-    return np.stack([np.bincount(problems.rows[j], minlength=n) / len(problems.rows[j]) for j in batch])
+    found: dict[int, FloatArray] = {}
+    for j in batch:
+        rows = problems.rows[j]
+        if id(rows) not in found:
+            found[id(rows)] = np.bincount(rows, minlength=n) / len(rows)
+    return np.stack([found[id(problems.rows[j])] for j in batch])
 
 
-def _batches(pending: IntArray, outputs: int, shape: tuple[int, ...], dtype: DTypeLike) -> Iterator[IntArray]:
-    n, d = shape
-    each = outputs * (6 * n + 12 * d) * np.dtype(dtype).itemsize
-    count = max(1, min(len(pending), -(-each * len(pending) // _BUDGET)))
-    yield from np.array_split(pending, count)
+def _judge_in_single(table: Table, problems: Problems, weights: FloatArray) -> NDArray[np.float64]:
+    """Gradients of the mean objectives of all problems in single precision, from scores computed afresh, (J,)."""
+    n, d = table.X.shape
+    count = max(1, 6 * len(weights) * problems.outputs * (n + d) * 4 // _BUDGET)
+    found = []
+    for batch in np.array_split(np.arange(len(weights)), min(count, len(weights))):
+        share = _shares(problems, batch).astype(np.float32)
+        found.append(Descent(table, share, problems.penalty[batch], weights[batch]).largest_gradient())
+    gradient: NDArray[np.float64] = np.concatenate(found).astype(np.float64)
+    return gradient
 
 
 def _judge(problems: Problems, which: IntArray, weights: FloatArray, mean: FloatArray) -> NDArray[np.float64]:
     """Gradients of the mean objectives in double precision, on the features as given, block by block, (J,)."""
     coef, intercept = _uncentre(weights, mean)
-    share, targets = _shares(problems, which), _targets(problems)
+    share, targets = _shares(problems, which), _targets(problems, np.float64)
     J, K, d = coef.shape
     flat = coef.reshape(J * K, d)
     slope, level = coef * problems.penalty[which, None, None], np.zeros((J, K))

@@ -11,7 +11,7 @@ with its tolerance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,7 +30,7 @@ class Fits:
         Weights; K' is 1 for two classes (the log-odds of class 1), the number of classes otherwise.
     intercept : array (J, K')
     gradient : array (J,)
-        The largest entry of the gradient of the mean objective at the solution, evaluated in float64.
+        The largest entry of the gradient of the mean objective at the solution.
     converged : array (J,)
         Whether `gradient` reached the tolerance.
     iterations : array (J,)
@@ -43,14 +43,14 @@ class Fits:
     converged: BoolArray
     iterations: IntArray
 
-    def __getitem__(self, part: slice) -> Fits:
+    def __getitem__(self, part: slice | IntArray) -> Fits:
         """The solutions of some of the problems."""
         return Fits(*(getattr(self, field.name)[part] for field in fields(self)))
 
 
 @dataclass(frozen=True)
 class Problems:
-    """J checked problems over one matrix, of which every row is used.
+    """J checked problems over one matrix.
 
     Attributes
     ----------
@@ -82,11 +82,18 @@ class Problems:
 
 
 def check_problems(
-    X: ArrayLike, y: ArrayLike, rows: Sequence[ArrayLike], C: Sequence[float] | ArrayLike, n_classes: int | None
+    X: ArrayLike,
+    y: ArrayLike,
+    rows: Sequence[ArrayLike],
+    C: Sequence[float] | ArrayLike,
+    n_classes: int | None,
+    *,
+    checked: bool = False,
 ) -> Problems:
     """Check the problems and bring them to one form.
 
-    Rows that no problem uses are left out, so that nothing that follows can depend on them.
+    Rows that no problem uses are left out, so that nothing that follows can depend on them; features that are known to
+    be finite and to vary keep all rows.
     """
     features, labels = np.asarray(X), np.asarray(y)
     if features.dtype not in (np.float32, np.float64):
@@ -107,23 +114,53 @@ def check_problems(
         )
     if not (np.isfinite(strengths).all() and (strengths > 0).all()):
         raise FttError("C must be positive and finite", given=strengths.tolist(), allowed="0 < C")
-    subsets = tuple(_check_rows(np.asarray(subset), j, len(features)) for j, subset in enumerate(rows))
+    # Problems that differ in C only are given the same array, which is then checked once.
+    own: dict[int, IntArray] = {}
+    given = list(rows)
+    for j, subset in enumerate(given):
+        if id(subset) not in own:
+            own[id(subset)] = _check_rows(np.asarray(subset), j, len(features))
     present = np.zeros(len(features), dtype=bool)
-    for subset in subsets:
-        present[subset] = True
+    for indices in own.values():
+        present[indices] = True
     used = np.flatnonzero(present)
-    if len(used) < len(features):
+    if len(used) < len(features) and not checked:
         position = np.cumsum(present) - 1
         features, labels = features[used], labels[used]
-        subsets = tuple(position[subset] for subset in subsets)
-    _check_finite(features, used)
-    _check_varies(features)
+        own = {name: position[indices] for name, indices in own.items()}
+    if not checked:
+        check_finite(features, used)
+        check_varies(features)
     classes = int(labels.max()) + 1 if n_classes is None else n_classes
     if labels.min() < 0 or labels.max() >= classes:
         raise FttError("y contains labels outside the classes", given=np.unique(labels), allowed=f"0 … {classes - 1}")
-    for j, subset in enumerate(subsets):
-        _check_classes(labels[subset], j, classes)
-    return Problems(features, labels, subsets, strengths, classes)
+    first = {id(subset): j for j, subset in reversed(list(enumerate(given)))}
+    for name, indices in own.items():
+        _check_classes(labels[indices], first[name], classes)
+    return Problems(features, labels, tuple(own[id(subset)] for subset in given), strengths, classes)
+
+
+def distinct(problems: Problems) -> tuple[Problems, IntArray]:
+    """The problems without repetitions, and for each problem as given the position of its equal.
+
+    Two problems are equal if they have the same C and the same rows, in whatever order: where groups are equally large,
+    every balanced sample is the same set of rows. Problems on the same rows then share one array of them.
+    """
+    shared: dict[bytes, IntArray] = {}
+    sorted_: dict[int, IntArray] = {}
+    places: dict[tuple[int, float], int] = {}
+    rows: list[IntArray] = []
+    place = np.empty(len(problems.rows), dtype=np.intp)
+    for j, subset in enumerate(problems.rows):
+        if id(subset) not in sorted_:
+            ordered = np.sort(subset)
+            sorted_[id(subset)] = shared.setdefault(ordered.tobytes(), ordered)
+        own = sorted_[id(subset)]
+        place[j] = places.setdefault((id(own), float(problems.C[j])), len(places))
+        if place[j] == len(rows):
+            rows.append(own)
+    C = np.array([C for _, C in places])
+    return replace(problems, rows=tuple(rows), C=C), place
 
 
 def _check_rows(rows: IntArray, j: int, n: int) -> IntArray:
@@ -136,7 +173,8 @@ def _check_rows(rows: IntArray, j: int, n: int) -> IntArray:
     return rows.astype(np.intp, copy=False)
 
 
-def _check_finite(X: FloatArray, names: IntArray) -> None:
+def check_finite(X: FloatArray, names: IntArray) -> None:
+    """Raise an error if a value is not finite or too large to be squared; `names` are the numbers of the rows."""
     with np.errstate(invalid="ignore"):
         largest = np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)
     # Written so that NaN fails too. Beyond the bound squares overflow even in double precision.
@@ -150,7 +188,7 @@ def _check_finite(X: FloatArray, names: IntArray) -> None:
         )
 
 
-def _check_varies(X: FloatArray) -> None:
+def check_varies(X: FloatArray) -> None:
     """Raise an error if all features are constant.
 
     Single constant features are common (units of a network that are always zero) and harmless: their weights are zero.

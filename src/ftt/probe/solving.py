@@ -9,9 +9,11 @@ import numpy as np
 
 from ftt.arrays import FloatArray, IntArray
 from ftt.probe.blocks import Ratios, spreads
-from ftt.probe.logistic import Fits, fit_many, survey
+from ftt.probe.logistic import Fits, fit_many
+from ftt.probe.problems import check_finite, check_varies
 from ftt.probe.protocol import Solve
 from ftt.probe.reference import fit_one_by_one
+from ftt.probe.survey import survey
 
 
 class NotConvergedWarning(UserWarning):
@@ -29,7 +31,7 @@ class ScaledFeatures:
     members : (d,) array or None
         The block of each column; None leaves all columns as they are.
     scale : bool
-        Whether every column is brought to unit variance first.
+        Whether every column is brought to unit variance first, and with an L1 penalty to a mean of zero.
     penalty : {"l2", "l1"}
     settings
         `n_classes`, `tol` and `max_iter` of the solver.
@@ -40,7 +42,10 @@ class ScaledFeatures:
     ) -> None:
         spread = X.std(axis=0) if scale else np.ones(X.shape[1], dtype=X.dtype)
         self.spread = np.where(spread > 0, spread, 1).astype(X.dtype)
-        self.X = X / self.spread if scale else X
+        # liblinear penalises the intercept too, so that where zero is matters: DFR's authors put it at the mean.
+        centred = scale and penalty == "l1"
+        self.centre: FloatArray = X.mean(axis=0) if centred else np.zeros(X.shape[1], dtype=X.dtype)
+        self.X = (X - self.centre if centred else X) / self.spread if scale else X
         self.y, self.members, self.penalty, self.settings = y, members, penalty, settings
         self.block_spread = None if members is None else spreads(self.X, members)
         self._last: tuple[Ratios, FloatArray, Solve] | None = None
@@ -63,11 +68,14 @@ class ScaledFeatures:
         return self._last[1:]
 
     def _solver(self, X: FloatArray) -> Solve:
-        spectrum = survey(X) if self.penalty == "l2" else None
+        if self.penalty == "l2":
+            check_finite(X, np.arange(len(X)))
+            check_varies(X)
+        shared = survey(X) if self.penalty == "l2" else None
 
         def solve(rows: list[IntArray], C: list[float]) -> Fits:
             if self.penalty == "l2":
-                fits = fit_many(X, self.y, rows, C, spectrum=spectrum, **self.settings)
+                fits = fit_many(X, self.y, rows, C, shared=shared, **self.settings)
             else:
                 fits = fit_one_by_one(X, self.y, rows, C, penalty="l1", **self.settings)
             if not fits.converged.all():

@@ -1,6 +1,6 @@
-"""One look for every chart, and one way to disk: PNG and SVG for print, HTML that works without a network.
+"""One look for every chart, and one way to disk: PNG and SVG for print, a specification for pages.
 
-A chart is an altair object. `save` writes it, `fragment` hands its specification to a page that draws many.
+A chart is an altair object. `save` writes it, `for_page` hands its specification to a page that draws many.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ import altair as alt
 
 from ftt.atomic import replacing
 from ftt.errors import FttError
+from ftt.report.typeset import in_svg
 
 PALETTE: tuple[str, ...] = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
 """Okabe and Ito's eight colours, told apart by colour-blind readers; strongest on white first, yellow last."""
 
 FONT = "Helvetica, Arial, Liberation Sans, DejaVu Sans, sans-serif"
 INK = "#222222"
+"""The colour of text and lines; on a page it is that of the text around the chart, so that themes can change."""
+ON_LIGHT, ON_DARK = "#111111", "#FFFFFF"
+"""The colour of numbers on coloured cells, whatever the theme."""
 GRID = "#E3E3E3"
 PNG_SCALE = 2.0
 
@@ -56,9 +60,31 @@ def fragment(chart: alt.TopLevelMixin) -> dict[str, Any]:
     return spec
 
 
-def save(
-    chart: alt.TopLevelMixin, folder: Path, stem: str, formats: Sequence[str] = ("png", "svg", "html")
-) -> list[Path]:
+_INKS = {INK: "currentColor", "#222": "currentColor", "black": "currentColor", "#000000": "currentColor"}
+
+
+def for_page(chart: alt.TopLevelMixin) -> dict[str, Any]:
+    """The specification for a page: no ground of its own, and lines and texts in the colour of the text around it."""
+    spec = fragment(chart)
+    config = spec.setdefault("config", {})
+    config["background"] = "transparent"
+    config["axis"] = {**config.get("axis", {}), "gridColor": "currentColor", "gridOpacity": 0.15}
+    # A page describes the chart itself.
+    config["aria"] = False
+    inked: dict[str, Any] = _inked(spec)
+    return inked
+
+
+def _inked(value: Any) -> Any:
+    if isinstance(value, dict):
+        # Data are never colours.
+        return {key: part if key in ("values", "datasets") else _inked(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_inked(part) for part in value]
+    return _INKS.get(value, value) if isinstance(value, str) else value
+
+
+def save(chart: alt.TopLevelMixin, folder: Path, stem: str, formats: Sequence[str] = ("png", "svg")) -> list[Path]:
     """Write a chart as ``folder/stem.<format>`` and return the paths, in the order of `formats`.
 
     Each file appears whole or not at all, so that a reader never meets half a picture.
@@ -72,7 +98,7 @@ def save(
     stem : str
         File name without its ending.
     formats : sequence of str
-        Some of ``png`` (twice the nominal size), ``svg``, ``html`` (JavaScript inlined), ``json``.
+        Some of ``png`` (twice the nominal size), ``svg``, ``json``.
     """
     for name in formats:
         if name not in _WRITERS:
@@ -89,20 +115,13 @@ def save(
 def _png(spec: Mapping[str, Any]) -> bytes:
     import vl_convert
 
-    return bytes(vl_convert.vegalite_to_png(dict(spec), scale=PNG_SCALE))
+    return bytes(vl_convert.svg_to_png(_svg(spec).decode(), scale=PNG_SCALE))
 
 
 def _svg(spec: Mapping[str, Any]) -> bytes:
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(dict(spec))).encode()
-
-
-def _html(spec: Mapping[str, Any]) -> bytes:
-    import vl_convert
-
-    # `bundle` inlines the libraries: the file opens on a machine that has no network.
-    return str(vl_convert.vegalite_to_html(dict(spec), bundle=True)).encode()
+    return in_svg(str(vl_convert.vegalite_to_svg(dict(spec)))).encode()
 
 
 def _json(spec: Mapping[str, Any]) -> bytes:
@@ -111,4 +130,4 @@ def _json(spec: Mapping[str, Any]) -> bytes:
     return json.dumps(spec, ensure_ascii=False).encode()
 
 
-_WRITERS: dict[str, Callable[[Mapping[str, Any]], bytes]] = {"png": _png, "svg": _svg, "html": _html, "json": _json}
+_WRITERS: dict[str, Callable[[Mapping[str, Any]], bytes]] = {"png": _png, "svg": _svg, "json": _json}

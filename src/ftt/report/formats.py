@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any
 
 from ftt.atomic import replacing
 from ftt.errors import FttError, unknown
 from ftt.plain_text import csv_cell, markdown_cell, printable
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 FORMATS = ("table", "csv", "parquet", "latex", "markdown", "json")
+
+
+class Strong(str):
+    """A text that is shown in bold."""
+
+    __slots__ = ()
+
 
 _LATEX = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
@@ -37,10 +46,10 @@ def as_text(table: pa.Table, form: str) -> str:
     """The table in a format that is text."""
     names = table.column_names
     if form == "csv":
-        from pyarrow import csv
+        from pyarrow.csv import write_csv
 
         sink = io.BytesIO()
-        csv.write_csv(_without_formulas(table), sink)
+        write_csv(_without_formulas(table), sink)
         return sink.getvalue().decode()
     if form == "json":
         return json.dumps({"columns": names, "rows": table.to_pylist()}, indent=2) + "\n"
@@ -51,6 +60,8 @@ def as_text(table: pa.Table, form: str) -> str:
 
 def _without_formulas(table: pa.Table) -> pa.Table:
     """The table with names and texts that no spreadsheet takes for formulas."""
+    import pyarrow as pa
+
     columns = [
         pa.array([None if cell is None else csv_cell(cell) for cell in column.to_pylist()], pa.string())
         if pa.types.is_string(column.type)
@@ -70,7 +81,7 @@ def as_markdown(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Se
     |---|---:|
     | pca \\| erm | 2 |
     """
-    lines = [map(markdown_cell, row) for row in (names, *rows)]
+    lines = [[_bold(markdown_cell(word), word, "**{}**") for word in row] for row in (names, *rows)]
     rule = "|" + "".join("---:|" if number else "---|" for number in numeric)
     head, *body = ["| " + " | ".join(line) + " |" for line in lines]
     return "\n".join([head, rule, *body]) + "\n"
@@ -90,12 +101,38 @@ def as_latex(names: Sequence[str], rows: Sequence[Sequence[str]], numeric: Seque
     \\bottomrule
     \\end{tabular}
     """
-    head, *body = [
-        " & ".join(printable(word, lines=False).translate(_LATEX) for word in row) + r" \\" for row in (names, *rows)
-    ]
+    head, *body = [" & ".join(map(_latex_cell, row)) + r" \\" for row in (names, *rows)]
     align = "".join("r" if number else "l" for number in numeric)
     lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"]
     return "\n".join(lines) + "\n"
+
+
+def as_csv(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Comma-separated values that no spreadsheet takes for formulas; a number has a plain minus.
+
+    Examples
+    --------
+    >>> as_csv(["recipe", "gain"], [["=1+1", "−1.5"], ["a, b", ""]]).splitlines()
+    ['recipe,gain', "'=1+1,-1.5", '"a, b",']
+    """
+    sink = io.StringIO()
+    writer = csv.writer(sink)
+    writer.writerows([_csv_word(word) for word in row] for row in (names, *rows))
+    return sink.getvalue()
+
+
+def _csv_word(word: str) -> str:
+    plain = csv_cell(word.replace("−", "-"))
+    # What is no number keeps its signs: "−1.0 to +2.0" is text, and needs no apostrophe.
+    return csv_cell(word) if plain.startswith("'") else plain
+
+
+def _latex_cell(word: str) -> str:
+    return _bold(printable(word, lines=False).translate(_LATEX), word, r"\textbf{{{}}}")
+
+
+def _bold(written: str, word: str, form: str) -> str:
+    return form.format(written) if isinstance(word, Strong) else written
 
 
 def write(table: pa.Table, form: str, path: Path) -> None:
@@ -118,6 +155,8 @@ def need_file(form: str, path: Path | None) -> None:
 
 
 def _numeric(table: pa.Table) -> list[bool]:
+    import pyarrow as pa
+
     return [pa.types.is_floating(kind) or pa.types.is_integer(kind) for kind in table.schema.types]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from ftt.report.charts import INK, chart_of
+from ftt.report.charts import INK, ON_DARK, ON_LIGHT, chart_of
 
 Grid = Mapping[tuple[float, float], float | None]
 """A share by (core noise, spurious noise); None where it is missing."""
@@ -60,10 +60,16 @@ def _panel(
         x=alt.X("spurious:O", sort=list(names), title="spurious noise η_spu", axis=alt.Axis(labelAngle=0)),
         y=alt.Y("core:O", sort=list(reversed(names)), title="core noise η_core"),
     )
+    tooltip = [
+        alt.Tooltip("core:O", title="core noise"),
+        alt.Tooltip("spurious:O", title="spurious noise"),
+        alt.Tooltip("value:Q", format=".1f", title=legend),
+    ]
+    base = base.encode(tooltip=tooltip)
     cells = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, title=legend))
     numbers = base.mark_text(fontSize=12).encode(
         text=alt.Text("value:Q", format=".1f"),
-        color=alt.condition(dark, alt.value("white"), alt.value(INK)),
+        color=alt.condition(dark, alt.value(ON_DARK), alt.value(ON_LIGHT)),
     )
     size = CELL * len(levels)
     return alt.layer(cells, numbers).properties(width=size, height=size, title=panel.title)
@@ -71,28 +77,35 @@ def _panel(
 
 @dataclass(frozen=True)
 class Line:
-    """A curve: points (x, y, half-width of the band or None)."""
+    """A curve: points (x, y, its 95 % interval or None)."""
 
     name: str
-    points: Sequence[tuple[float, float, float | None]]
+    points: Sequence[tuple[float, float, tuple[float, float] | None]]
 
 
 def lines(curves: Sequence[Line], x: str, y: str, *, log: bool = False, zero: bool = False) -> alt.TopLevelMixin:
     """Curves with points and error bars; `zero` draws the line of no change."""
     rows: list[dict[str, Any]] = [
-        {"curve": curve.name, "x": at, "y": value, "low": value - (half or 0), "high": value + (half or 0)}
+        {"curve": curve.name, "x": at, "y": value, "low": (band or (value,))[0], "high": (band or (value,))[-1]}
         for curve in curves
-        for at, value, half in curve.points
+        for at, value, band in curve.points
     ]
     scale = alt.Scale(type="log", base=2) if log else alt.Scale()
     base = chart_of(rows).encode(
         x=alt.X("x:Q", title=x, scale=scale),
         color=alt.Color("curve:N", title=None, sort=[curve.name for curve in curves]),
     )
+    tooltip = [
+        alt.Tooltip("curve:N", title="curve"),
+        alt.Tooltip("x:Q", title=x, format="~g"),
+        alt.Tooltip("y:Q", title=y, format=".1f"),
+        alt.Tooltip("low:Q", title="from", format=".1f"),
+        alt.Tooltip("high:Q", title="to", format=".1f"),
+    ]
     height = alt.Y("y:Q", title=y, scale=alt.Scale(zero=False))
     layers: list[alt.Chart] = [
         base.mark_line().encode(y=height),
-        base.mark_point().encode(y=height),
+        base.mark_point().encode(y=height, tooltip=tooltip),
         base.mark_rule().encode(y=alt.Y("low:Q", title=y, scale=alt.Scale(zero=False)), y2="high:Q"),
     ]
     if zero:

@@ -1,93 +1,177 @@
-"""One HTML file that opens without a network: text, tables and interactive charts."""
+"""One HTML file that opens without a network: the design of every page of the library.
+
+A page is a title, the takeaway in a sentence or two, and sections of parts (`ftt.report.parts`): sentences, tables,
+charts, examples, facts. `write` renders it. Text is text: nothing that is passed in is taken for markup.
+
+>>> from ftt.report.tables import TextTable
+>>> table = TextTable("Accuracy in %", ("group", "accuracy"), [["left", "74.2"]])
+>>> page = Page("A run", ["The worst group is right 74.2 % of the time."], [Section("Groups", [table])])
+>>> "74.2" in render(page)
+True
+"""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ftt.atomic import replacing
+from markupsafe import Markup, escape
 
-TEMPLATE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ title }}</title>
-<style>
- body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
- h1 { font-size: 1.5rem; margin-bottom: .2rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
- table { border-collapse: collapse; margin: 1rem 0; } caption { text-align: left; color: #555; padding-bottom: .3rem; }
- th, td { padding: .3rem .8rem; border-bottom: 1px solid #ddd; text-align: right; font-variant-numeric: tabular-nums; }
- th { border-bottom: 2px solid #888; } td.word, th.word { text-align: left; }
-  td { white-space: nowrap; } tr.rule td { border-top: 2px solid #888; }
- code { background: #f3f3f3; padding: .1rem .3rem; border-radius: 3px; } .small { color: #555; font-size: .9rem; }
-</style></head><body>
-<h1>{{ title }}</h1>
-{% for paragraph in paragraphs %}<p>{{ paragraph }}</p>
-{% endfor %}
-{% for block in blocks %}
-<h2>{{ block.heading }}</h2>
-{% if block.rows %}<table>
-<tr>{% for column in block.columns %}<th{% if loop.index0 < block.left %} class="word"{% endif %}>{{ column }}</th>
-{%- endfor %}</tr>
-{% for row in block.ruled_rows() %}<tr{% if row.rule %} class="rule"{% endif %}>
-{%- for cell in row.cells %}<td{% if loop.index0 < block.left %} class="word"{% endif %}>{{ cell }}</td>
-{%- endfor %}</tr>
-{% endfor %}</table>{% endif %}
-{% if block.chart %}<div id="chart-{{ loop.index }}"></div>{% endif %}
-{% endfor %}
-<p class="small">{{ footer }}</p>
-{% if charts %}<script>{{ library }}</script>
-<script>
-{% for number, chart in charts %}vegaEmbed("#chart-{{ number }}", {{ chart }}, {actions: false, renderer: "svg"});
-{% endfor %}</script>{% endif %}
-</body></html>
-"""
+from ftt.atomic import replacing
+from ftt.report.drawing import drawing_library
+from ftt.report.formats import Strong
+from ftt.report.parts import Figure, Folded, Link, table_links
+from ftt.report.tables import TextTable
+from ftt.report.typeset import in_html, in_words
+from ftt.version import __version__
+
+SHOWN = 25
+"""Rows of a table that are shown before the others are asked for."""
+
+FOOTER = f"Made by ftt {__version__}. Paper: Ye, Zou, Zhang, Freeze then Train, AISTATS 2023."
 
 
 @dataclass(frozen=True)
-class Block:
-    """One heading with a table, a chart (Vega-Lite, as plain JSON) or both; an empty row draws a rule."""
+class Section:
+    """A heading, and what is below it: sentences (str), tables, and the parts of `ftt.report.parts`."""
 
     heading: str
-    columns: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    chart: dict[str, Any] | None = None
-    left: int = 2
-
-    def ruled_rows(self) -> list[dict[str, Any]]:
-        out, rule = [], False
-        for row in self.rows:
-            if row:
-                out.append({"cells": row, "rule": rule})
-            rule = not row
-        return out
+    parts: Sequence[Any]
 
 
-@cache
-def drawing_library() -> str:
-    """The JavaScript that draws charts; bundling it takes seconds, so it is done once."""
-    import vl_convert
+@dataclass(frozen=True)
+class Page:
+    """What is on a page, from top to bottom."""
 
-    bundle: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    return bundle
+    title: str
+    takeaway: Sequence[str]
+    sections: Sequence[Section]
+    subtitle: str = ""
+    footer: str = FOOTER
 
 
-def write_page(path: Path, title: str, paragraphs: Sequence[str], blocks: Sequence[Block], footer: str = "") -> Path:
-    """Render the page; the drawing library is inlined once, however many charts there are."""
-    import jinja2
-    from markupsafe import Markup
-
-    charts = [
-        # "</script" inside a JSON text would end the script element, "<!--<script" would keep it from ending.
-        (number, Markup(json.dumps(block.chart).replace("<", "\\u003c")))
-        for number, block in enumerate(blocks, start=1)
-        if block.chart
-    ]
-    page = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined).from_string(TEMPLATE)
-    library = Markup(drawing_library()) if charts else ""
-    text = page.render(title=title, paragraphs=paragraphs, blocks=blocks, charts=charts, library=library, footer=footer)
+def write(path: Path, page: Page) -> Path:
+    """Write the page, whole or not at all."""
+    text = render(page)
     with replacing(path) as scratch:
         scratch.write_text(text, encoding="utf-8")
     return path
+
+
+def render(page: Page) -> str:
+    """The page as HTML; the drawing library is inlined once, and only where there are charts."""
+    drawn = any(isinstance(part, Figure) for section in page.sections for part in _flat(section.parts))
+    library, script = (drawing_library() if drawn else ""), _asset("page.js")
+    content: str = _template().render(
+        page=page,
+        css=Markup(_asset("page.css")),
+        library=Markup(library),
+        script=Markup(script),
+        policy=Markup(_policy([text for text in (library, script) if text])),
+    )
+    return content
+
+
+def _flat(parts: Sequence[Any]) -> Iterator[Any]:
+    for part in parts:
+        yield part
+        if isinstance(part, Folded):
+            yield from _flat(part.parts)
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """What the browser may do: run our own scripts, nothing else, and load nothing from anywhere."""
+    hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts)
+    allowed = " ".join(f"'sha256-{one}'" for one in hashes)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+@dataclass(frozen=True)
+class _Row:
+    cells: Sequence[str]
+    rule: bool
+
+    def classes(self, place: int) -> str:
+        return " ".join(name for name, there in (("rule", self.rule), ("more", place >= SHOWN)) if there)
+
+
+class _TableView:
+    """A table as the template sees it."""
+
+    kind = "table"
+
+    def __init__(self, table: TextTable) -> None:
+        self.table = table
+        self.title, self.columns, self.left = table.title, table.columns, table.left
+        self.rows: list[_Row] = []
+        rule = False
+        for row in table.rows:
+            if row:
+                self.rows.append(_Row(row, rule and bool(self.rows)))
+            rule = not row
+
+    def body(self) -> list[_Row]:
+        return self.rows
+
+    def hidden(self) -> bool:
+        return len(self.rows) > SHOWN
+
+
+@cache
+def _template() -> Any:
+    import jinja2
+
+    made = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_typeset
+    )
+    made.filters |= {"plain": _plain, "cell": _cell, "links": _links, "spec": _spec, "view": _view}
+    return made.from_string(_asset("page.html"))
+
+
+@cache
+def _asset(name: str) -> str:
+    return files("ftt.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _typeset(value: Any) -> Any:
+    return in_html(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _plain(text: str) -> Markup:
+    """For attributes, where there are no subscripts."""
+    return escape(in_words(text))
+
+
+def _cell(text: str) -> Markup:
+    return Markup("<strong>") + in_html(text) + Markup("</strong>") if isinstance(text, Strong) else in_html(text)
+
+
+@dataclass(frozen=True)
+class _Sentence:
+    text: str
+    kind: str = "sentence"
+
+
+def _view(part: Any) -> Any:
+    if isinstance(part, str):
+        return _Sentence(part)
+    return _TableView(part) if isinstance(part, TextTable) else part
+
+
+def _links(view: _TableView) -> list[Link]:
+    return table_links(view.table)
+
+
+def _spec(figure: Figure) -> Markup:
+    # "</script" inside a JSON text would end the script element, "<!--<script" would keep it from ending.
+    return Markup(json.dumps(figure.spec(), ensure_ascii=False).replace("<", "\\u003c"))

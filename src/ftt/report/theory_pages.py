@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from markupsafe import Markup, escape
 
-from ftt.report import charts
-from ftt.report.page import Block, write_page
-from ftt.report.theory_charts import Chart, bounds_chart, flow_chart
+from ftt.report import charts, page
+from ftt.report.page import Page, Section
+from ftt.report.parts import Figure
+from ftt.report.tables import TextTable
+from ftt.report.theory_charts import bounds_chart, flow_chart
 from ftt.report.theory_maps import phase_chart, sweep_chart, toy_chart
 from ftt.theory.curves import Curves
 from ftt.theory.figure3 import PlaneFlow
@@ -20,25 +20,12 @@ from ftt.theory.phases import METHODS, PhaseDiagram, Sweep
 from ftt.theory.surveys import Line, Survey
 
 FOOTER = "All numbers are population values of the paper's linear model (Section 3), without units."
+ABOUT = (
+    "The paper's theory: a linear network with m features of d inputs, trained by gradient flow on labels that are "
+    "noisy with respect to the core (η_core) and whose shortcut is noisy too (η_spu), then retrained at test time."
+)
 CLOSE = 1.01
 """Ratio to the optimum below which a cell of the phase diagram counts as solved."""
-
-_SUBSCRIPT = re.compile(r"(η|ℓ|err\*|λ|v|c)_(core|spu|te|tr|test|t|k|0)\b")
-
-
-def typeset(text: str) -> Markup:
-    """Plain text as HTML, with the paper's subscripts: η_core becomes η<sub>core</sub>."""
-    return Markup(_SUBSCRIPT.sub(r"\1<sub>\2</sub>", str(escape(text))))
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One chart: the stem of its files, its heading and a description for readers who cannot see it."""
-
-    stem: str
-    heading: str
-    alt: str
-    chart: Chart
 
 
 @dataclass(frozen=True)
@@ -52,21 +39,19 @@ class TheoryPage:
     rows: Sequence[Sequence[str]]
     figures: Sequence[Figure]
 
+    def page(self) -> Page:
+        """The findings, the charts and the table."""
+        table = TextTable(self.caption, self.columns, self.rows)
+        return Page(
+            self.title, self.findings, [Section("Charts", self.figures), Section("Numbers", [table, FOOTER])], ABOUT
+        )
+
     def write(self, folder: Path) -> list[Path]:
         """Write PNG and SVG of every figure, and one HTML page named after the first; return the paths."""
         paths: list[Path] = []
-        blocks = [Block(self.caption, self._typeset(self.columns), [self._typeset(row) for row in self.rows], left=1)]
         for figure in self.figures:
-            chart = figure.chart.properties(description=figure.alt)
-            paths += charts.save(chart, folder, figure.stem, ("png", "svg"))
-            blocks.append(Block(figure.heading, chart=charts.fragment(chart)))
-        page = folder / f"{self.figures[0].stem}.html"
-        paths.append(write_page(page, self.title, [typeset(text) for text in self.findings], blocks, FOOTER))
-        return paths
-
-    @staticmethod
-    def _typeset(cells: Sequence[str]) -> list[str]:
-        return [typeset(cell) for cell in cells]
+            paths += charts.save(figure.described(), folder, figure.name, ("png", "svg"))
+        return [*paths, page.write(folder / f"{self.figures[0].name}.html", self.page())]
 
 
 def flow_page(found: Curves) -> TheoryPage:
@@ -100,7 +85,7 @@ def flow_page(found: Curves) -> TheoryPage:
         f"{max(found.erm.drift.max(), found.ftt.drift.max()):.1g}."
     )
     caption = "Errors relative to the optimum, and weight on the spurious feature"
-    figure = Figure("flow", "Curves", alt, flow_chart(found))
+    figure = Figure("Curves over training time", alt, flow_chart(found), "flow")
     return TheoryPage("Gradient flow of ERM, FTT and late joining", findings, caption, columns, rows, [figure])
 
 
@@ -123,7 +108,7 @@ def bounds_page(found: Survey) -> TheoryPage:
         f"error above the optimum that remains for FTT and late joining: near zero with k components, above "
         f"{_smallest_stall(found):.2g} at the excluded noise or with k − 1 components."
     )
-    figure = Figure("bounds", "Measured against bound", alt, bounds_chart(found.checks))
+    figure = Figure("Measured against bound", alt, bounds_chart(found.checks), "bounds")
     rows = [_bound_row(line) for line in lines]
     return TheoryPage("The paper's statements against measurement", findings, "All statements", columns, rows, [figure])
 
@@ -157,7 +142,7 @@ def toy_page(flows: Sequence[PlaneFlow]) -> TheoryPage:
         "two parts."
     )
     title = "Figure 3 of the paper, computed"
-    figure = Figure("toy", "Flows in the plane", alt, toy_chart(flows))
+    figure = Figure("Flows in the plane", alt, toy_chart(flows), "toy")
     return TheoryPage(title, [finding], "Two inputs, one learned feature", columns, rows, [figure])
 
 
@@ -178,11 +163,11 @@ def phase_page(result: PhaseDiagram, sweep: Sweep) -> TheoryPage:
         numbers = (values.min(), np.median(values), values.max())
         rows.append([label, *(f"{value:.4f}" for value in numbers), f"{values.size - solved[name]} of {values.size}"])
     maps = Figure(
-        "phase", "Over the two noises", f"Four heat maps over the two noises. {findings[0]}", phase_chart(result)
+        "Over the two noises", f"Four heat maps over the two noises. {findings[0]}", phase_chart(result), "phase"
     )
     names = [f"core noise {core:.3g}, spurious noise {spu:.3g}" for core, spu in sweep.noises]
     names[-1] += " (excluded)"
-    over = Figure("phase-p", "Over the number of frozen components", findings[-1], sweep_chart(sweep, names))
+    over = Figure("Over the number of frozen components", findings[-1], sweep_chart(sweep, names), "phase-p")
     columns = ("method", "smallest", "median", "largest", "cells above 1.01")
     return TheoryPage("Phase diagram of the two noises", findings, "Test error / optimum", columns, rows, [maps, over])
 

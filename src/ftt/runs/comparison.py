@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ftt.paired import Difference, paired_difference
 from ftt.params import Json
-from ftt.report.tables import TextTable, percent, signed
+from ftt.report.tables import TextTable, one_class, percent, signed
 from ftt.result import Result
 
 if TYPE_CHECKING:
@@ -39,16 +40,15 @@ class Comparison:
                 for values in (
                     [r.worst_group_accuracy for r in runs],
                     [r.average_accuracy for r in runs],
-                    [r.report.worst_of_label_and_attribute[1].value for r in runs],
+                    [r.worst_cell_accuracy for r in runs],
                 )
             )
             shown = "" if recipe == self.base else _in_words(self.difference(recipe))
-            rows.append([recipe, percent(worst), percent(average), percent(cell), shown])
+            rows.append([recipe + one_class(runs), percent(worst), percent(average), percent(cell), shown])
         first = next(iter(self.results.values()))
-        title = (
-            f"{first[0].spec.data.name} · {first[0].spec.backbone}: probed accuracy in %, {len(first)} training seed(s)"
-        )
-        columns = ("recipe", "worst group", "average", "worst label and group", f"worst group − {self.base} [95 %]")
+        trainings = "one training seed" if len(first) == 1 else f"means over {len(first)} training seeds"
+        title = f"{first[0].spec.data.name} · {first[0].spec.backbone}: probed accuracy in %, {trainings}"
+        columns = ("recipe", "worst group", "average", "worst label, group", f"minus {self.base} [95 %]")
         return TextTable(title, columns, rows)
 
     def sentences(self) -> list[str]:
@@ -75,7 +75,7 @@ class Comparison:
         }
 
     def to_frame(self) -> DataFrame:
-        """One row per run: recipe, seed, both accuracies."""
+        """One row per run: recipe, seed, both accuracies, whether one class only is predicted."""
         import pandas
 
         return pandas.DataFrame(
@@ -85,12 +85,17 @@ class Comparison:
                     "seed": run.spec.seed,
                     "worst_group_accuracy": run.worst_group_accuracy,
                     "average_accuracy": run.average_accuracy,
+                    "one_class": run.collapsed,
                     "run_id": run.run.id,
                 }
                 for recipe, runs in self.results.items()
                 for run in runs
             ]
         )
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences())
+        return self.table().to_html() + said
 
     def __str__(self) -> str:
         return "\n".join([self.table().to_markdown(), *self.sentences()])

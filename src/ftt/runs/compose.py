@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from ftt import registry
@@ -18,7 +20,7 @@ Fields = dict[str, Any]
 Owners = Mapping[str, type[Configurable]]
 """Whose parameters may be set, by role: the first part of a dotted name."""
 
-NAMES = ("dataset", "recipe", "p", "freeze", "method", "join", "backbone", "budget", "protocol", "seed")
+NAMES = ("dataset", "recipe", "p", "freeze", "method", "join", "backbone", "weights", "budget", "protocol", "seed")
 ROLES = ("data", "train", "probe", "freeze", "method")
 SAME = {"freeze.name": "freeze", "method.name": "method", "freeze.p": "p"}
 """Two ways of writing the same field."""
@@ -34,7 +36,7 @@ def compose(given: Options) -> Spec:
     (0.5, 0.2)
     """
     owners = owners_of(given)
-    options: dict[str, Fields] = {role: {} for role in ROLES}
+    options: dict[str, Fields] = {role: {} for role in (*ROLES, *owners)}
     for name, value in given.items():
         if name not in NAMES:
             role, _, field = resolve(name, owners).partition(".")
@@ -49,9 +51,11 @@ def compose(given: Options) -> Spec:
     if protocol not in PROTOCOLS:
         raise unknown("protocol", protocol, PROTOCOLS)
     options["probe"] = {**PROTOCOLS[protocol], **options["probe"]}
-    changes = Changes(backbone=_word(given, "backbone") or None, **options)
     chosen = setting(_word(given, "dataset"), _word(given, "budget", "cpu"))
-    return chosen.spec(_parts(given), seed=given.get("seed", 0), changes=changes)
+    recipe = _parts(given)
+    sources = tuple(source.replace(**options[source_role(source)]) for source in recipe.sources)
+    changes = Changes(backbone=_backbone(given, chosen.backbone), **{role: options[role] for role in ROLES})
+    return chosen.spec(replace(recipe, sources=sources), seed=given.get("seed", 0), changes=changes)
 
 
 def owners_of(given: Options) -> dict[str, type[Configurable]]:
@@ -70,7 +74,12 @@ def owners_of(given: Options) -> dict[str, type[Configurable]]:
         found["freeze"] = type(recipe.freeze)
     if recipe.method is not None:
         found["method"] = type(recipe.method)
-    return found
+    return found | {source_role(source): type(source) for source in recipe.sources}
+
+
+def source_role(source: Configurable) -> str:
+    """The first part of the full names of a source's parameters: ``two_teachers.rounds``."""
+    return str(source.name).replace("-", "_")
 
 
 def resolve(name: str, owners: Owners) -> str:
@@ -127,6 +136,21 @@ def _parts(given: Options) -> Recipe:
         allowed="recipe='ftt' with p, freeze, method, join; or recipe=ftt.Recipe(…) alone",
         hint="ftt ls recipes",
     )
+
+
+def _backbone(given: Options, usual: str | None) -> str | None:
+    """The backbone that is asked for, with its file of weights; None for the one of the settings."""
+    name, weights = _word(given, "backbone"), _word(given, "weights")
+    if not weights:
+        return name or None
+    architecture = name or usual or ""
+    if not architecture.startswith("timm:") or "@" in architecture:
+        raise FttError(
+            "a file of weights needs the architecture it belongs to",
+            given=f"backbone {architecture or 'none'}, weights {weights}",
+            allowed="--backbone timm:<architecture> --weights FILE",
+        )
+    return f"{architecture}@{Path(weights).expanduser().resolve()}"
 
 
 def _word(given: Options, name: str, default: str = "") -> str:

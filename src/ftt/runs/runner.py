@@ -6,7 +6,7 @@ import hashlib
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,27 +23,42 @@ from ftt.data.overview import noises
 from ftt.errors import FttError
 from ftt.freeze.freezer import Basis, Projection
 from ftt.freeze.pca import PCA
-from ftt.metrics import group_report
+from ftt.metrics import predict, report_on
 from ftt.params import Json, digest
 from ftt.probe import DFRProbe, fit_together
 from ftt.result import ONE_CLASS, Judged, ProbeResult, Result
+from ftt.rows import InMemory, Mapped, Rows
+from ftt.runs.callbacks import Callback, Told, chosen, telling
+from ftt.runs.own_head import NOT_RETRAINED, OwnHead
 from ftt.spec import Probing, Run, Spec
 from ftt.store import Home, ReadOnly
+from ftt.store.used import Recording
 from ftt.train import FreezeThenTrain, Services, fit
 from ftt.train.checkpoint import CheckpointFile
 from ftt.train.machine import Machine
 
+HELD = 2**28
+"""Bytes up to which the features of a split are held in memory between probing and evaluation."""
 
-def run_spec(spec: Spec, home: Home, machine: Machine | None = None) -> Result:
-    """Run a Spec, or return the stored result; `Result.from_store` says which of the two happened."""
+
+def run_spec(
+    spec: Spec, home: Home, machine: Machine | None = None, callbacks: Sequence[Callback] | None = None
+) -> Result:
+    """Run a Spec, or return the stored result; `Result.from_store` says which of the two happened.
+
+    Callbacks are told about both; by default those that ``FTT_LOG`` names.
+    """
+    callbacks = chosen(home.root) if callbacks is None else callbacks
     run = spec.identify(home.roots)
     if (found := home.runs.find(run)) is not None:
+        with telling(run, callbacks) as told:
+            told.end(found)
         return found
     machine = machine or Machine()
     machine.check(spec.train.precision if spec.recipe.trains else "32-true")
     # Loaded before the run is recorded: data that cannot be used leaves no trace of a run.
     data = spec.data.load(home.roots)
-    if _lacks_weights(spec, home):
+    if backbones.missing(spec.backbone, home.roots):
         # Published weights are fetched when they are first used; only then is their content known.
         backbones.create(spec.backbone, data["train"].inputs)
         run = spec.identify(home.roots)
@@ -51,28 +66,34 @@ def run_spec(spec: Spec, home: Home, machine: Machine | None = None) -> Result:
         # A helper of a training over several processes: it takes no locks, writes nothing and prints nothing.
         _compute(run, data, home, Services(ReadOnly(home.artifacts), machine=machine))
         raise SystemExit(0)
-    services = Services(
-        cache=home.artifacts,
-        checkpoints=lambda key: CheckpointFile(home.checkpoint_folder(key)),
-        machine=machine,
-        on_epoch=lambda log: home.runs.write_log(run, log),
-    )
-    with home.runs.begin(run):
+    with home.runs.begin(run), telling(run, callbacks) as told:
         # Whoever held the lock before may have finished it.
-        if (found := home.runs.find(run)) is not None:
-            return found
-        try:
-            result = _compute(run, data, home, services)
-        except FttError:
-            home.runs.forget(run)
-            raise
-        home.runs.finish(run, result)
+        if (result := home.runs.find(run)) is None:
+            result = _make(run, data, home, machine, told)
+        told.end(result)
     return result
 
 
-def _lacks_weights(spec: Spec, home: Home) -> bool:
-    known = backbones.fingerprint(spec.backbone, home.roots)
-    return isinstance(known, Mapping) and known.get("content") is None
+def _make(run: Run, data: GroupedData, home: Home, machine: Machine, told: Told) -> Result:
+    """Compute the result of a run that has none, and keep it."""
+
+    def on_epoch(log: list[dict[str, Any]]) -> None:
+        home.runs.write_log(run, log)
+        told.epochs(log)
+
+    services = Services(
+        cache=Recording(home.artifacts, home.runs.folder(run)),
+        checkpoints=lambda key: CheckpointFile(home.checkpoint_folder(key)),
+        machine=machine,
+        on_epoch=on_epoch,
+    )
+    try:
+        result = _compute(run, data, home, services)
+    except FttError:
+        home.runs.forget(run)
+        raise
+    home.runs.finish(run, result)
+    return result
 
 
 def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Result:
@@ -85,7 +106,7 @@ def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Res
         view.transform(data["val"])
     with clock.timing("probe"):
         probes, complaints = probe_features(view, data)
-    predictions = [probe.predict(view.transform(data["test"])) for probe in probes]
+    predictions = [predict(probe, view, data["test"]) for probe in probes]
     result = Result(
         run=run,
         probes=tuple(
@@ -95,7 +116,7 @@ def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Res
                 at_edge=probe.at_edge_,
                 converged=probe.converged_,
                 worst_by_C=probe.worst_by_C_,
-                report=group_report(probe, view, data["test"]),
+                report=report_on(predicted, data["test"]),
                 predicted=pack(predicted),
             )
             for seed, (probe, predicted) in enumerate(zip(probes, predictions, strict=True), start=spec.probe.seed)
@@ -108,6 +129,7 @@ def _compute(run: Run, data: GroupedData, home: Home, services: Services) -> Res
         train_log=model.log,
         seconds=clock.seconds,
         environment=environment(),
+        train_rows=tuple(tuple(row) for row in data.counts("train").tolist()),
     )
     # Last: images may have been read until now.
     if spec.identify(home.roots).key != run.key:
@@ -141,7 +163,7 @@ class ProbedFeatures:
         self.probing = probing
         self.data = data
         self.cache = cache
-        self._computed: dict[str, Float32Array] = {}
+        self._computed: dict[str, Rows] = {}
 
     @property
     def blocks(self) -> tuple[int, ...] | None:
@@ -158,33 +180,48 @@ class ProbedFeatures:
 
     @property
     def dims(self) -> int:
-        return int(self.transform(self.data["val"]).shape[1])
+        return int(self.rows(self.data["val"]).shape[1])
 
     def transform(self, split: Split) -> Float32Array:
-        """(n, dims) features, computed once per split: every probe seed is fitted on the same."""
+        """(n, dims) features of a split."""
+        return self.rows(split).array()
+
+    def rows(self, split: Split) -> Rows:
+        """The features read by rows; those of a small split are computed once, since every probe seed needs them."""
         if split.name not in self._computed:
-            phi = self.model.transform(split, self.probing.depth)
-            self._computed[split.name] = self._projection(phi) if self._projection else phi
+            phi = self.model.rows(split, self.probing.depth)
+            if self.projection is not None:
+                phi = Mapped(phi, self.projection, self.projection.weight.shape[1])
+            small = len(phi) * phi.shape[1] * 4 <= HELD
+            self._computed[split.name] = InMemory(phi.array()) if small else phi
         return self._computed[split.name]
 
     @cached_property
-    def _projection(self) -> Projection | None:
-        """One rotation serves every number of dimensions; labels are not looked at."""
+    def projection(self) -> Projection | None:
+        """The first principal components where they are wanted; labels are not looked at.
+
+        One rotation serves every number of dimensions.
+        """
         wanted = self.probing.dims
         if wanted is None:
             return None
         split = self.data["train"] if self.probing.dims_from == "train" else self.data["val"]
-        phi = self.model.transform(split, self.probing.depth)
+        phi = self.model.rows(split, self.probing.depth)
         if wanted > phi.shape[1]:
             raise FttError("there are fewer features than dims", given=wanted, allowed=f"1 <= dims <= {phi.shape[1]}")
-        key = digest("probe dims", hashlib.sha256(np.ascontiguousarray(phi).data).hexdigest())
-        kept = self.cache.keep("basis", key, lambda: Artifact(PCA().basis([phi], phi.shape[1]).to_arrays()))
+        sha = hashlib.sha256()
+        for block in phi.blocks():
+            sha.update(np.ascontiguousarray(block).data)
+        key = digest("probe dims", sha.hexdigest())
+        kept = self.cache.keep("basis", key, lambda: Artifact(PCA().basis(phi.blocks(), phi.shape[1]).to_arrays()))
         return Basis.from_arrays(kept.arrays).first(wanted)
 
 
-def probe_features(view: ProbedFeatures, data: GroupedData) -> tuple[list[DFRProbe], list[str]]:
+def probe_features(view: ProbedFeatures, data: GroupedData) -> tuple[Sequence[DFRProbe | OwnHead], list[str]]:
     """The probes of all seeds, and what the reader should know about them."""
     probing = view.probing
+    if probing.last_layer == "trained":
+        return [OwnHead.of(view.model, probing)], [NOT_RETRAINED]
     probes = [
         DFRProbe(
             probing.grid,
@@ -193,6 +230,7 @@ def probe_features(view: ProbedFeatures, data: GroupedData) -> tuple[list[DFRPro
             penalty=probing.penalty,
             groups=probing.groups,
             scale=probing.scale,
+            max_iter=probing.max_iter,
             blocks=view.blocks,
             criterion=probing.criterion,
             random_state=seed,

@@ -1,24 +1,33 @@
-"""How long runs will take: a few steps are timed before many runs are started."""
+"""What runs will compute, and how long it will take: a few steps are timed before many runs are started."""
 
 from __future__ import annotations
 
+import heapq
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from torch import nn
 
-from ftt import backbones
-from ftt.data import Roots
+from ftt import backbones, registry
+from ftt.backbones.extract import features_key
+from ftt.data import GroupedData, Roots
+from ftt.data.dataset import NotPlacedError
 from ftt.params import digest
 from ftt.recipe import Recipe
+from ftt.runs.stand_in import architecture, sample_of
 from ftt.spec import Spec
+from ftt.store import Home
+from ftt.train.fitting import job_of
 from ftt.train.two_branch import build
 
 ROWS = 32
 REPEATS = 3
+BACKWARD = 3
+"""A training step costs about three times the operations of its forward pass."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +40,41 @@ class Cost:
     rows: int
 
 
+@dataclass(frozen=True)
+class Work:
+    """One thing to compute: the features of a data set, or one training, whichever runs share it.
+
+    Attributes
+    ----------
+    kind : {"features", "training"}
+    name : str
+        Data, backbone, and of a training what is trained with which seed.
+    seconds : float
+        How long it takes in one process.
+    operations : float
+        Floating-point operations of forward and backward passes.
+    stored : bool
+        Whether an earlier run has left it in the store.
+    resumes : bool
+        Whether an interrupted run has left a checkpoint of it.
+    """
+
+    kind: str
+    name: str
+    seconds: float
+    operations: float = 0.0
+    stored: bool = False
+    resumes: bool = False
+
+
 def pilot(spec: Spec, roots: Roots) -> Cost:
     """Time a few training steps and forward passes of a run, on its own data and backbone."""
-    data = spec.data.load(roots)
-    split = data["train"]
-    backbone = backbones.create(spec.backbone, split.inputs)
-    rows = np.arange(min(ROWS, len(split)))
-    x = backbone.prepare(split.inputs.read(rows))
-    y = torch.from_numpy(split.y[rows])
-    network = build(backbone, 0, data.n_classes, 0).train()
+    sample = sample_of(spec.data, roots)
+    backbone = architecture(spec.backbone, sample.inputs, roots)
+    rows = np.arange(min(ROWS, len(sample.y)))
+    x = backbone.prepare(sample.inputs.read(rows))
+    y = torch.from_numpy(sample.y[rows])
+    network = build(backbone, 0, sample.n_classes, 0).train()
     frozen = torch.zeros(len(rows), 0)
 
     def step() -> None:
@@ -47,46 +82,151 @@ def pilot(spec: Spec, roots: Roots) -> Cost:
 
     def look() -> None:
         with torch.inference_mode():
-            backbone(backbone.prepare(split.inputs.read(rows)))
+            backbone(backbone.prepare(sample.inputs.read(rows)))
 
     backbone.eval()
-    return Cost(_seconds(step) / len(rows), _seconds(look) / len(rows), len(split), len(data))
+    return Cost(_seconds(step) / len(rows), _seconds(look) / len(rows), sample.train_rows, sample.rows)
 
 
-def estimate(pending: Sequence[Spec], roots: Roots) -> float:
-    """Seconds one worker needs for runs that have no result yet.
+def operations_of(spec: Spec, roots: Roots) -> float:
+    """Floating-point operations of the forward pass of one input."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    inputs = sample_of(spec.data, roots).inputs
+    backbone = architecture(spec.backbone, inputs, roots).eval()
+    x = backbone.prepare(inputs.read(np.arange(1)))
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        backbone(x)
+    return float(counter.get_total_flops())
+
+
+def estimate(pending: Sequence[Spec], roots: Roots, *, at_once: int = 1) -> float:
+    """Seconds until runs that have no result yet are done, with `at_once` of them side by side.
 
     An upper bound: features and trainings that earlier runs left in the store are not taken into account.
     """
-    costs: dict[str, Cost] = {}
+    free = [0.0] * at_once
+    for seconds in costs(pending, roots, at_once):
+        heapq.heappush(free, heapq.heappop(free) + seconds)
+    return max(free)
+
+
+def costs(pending: Sequence[Spec], roots: Roots, at_once: int = 1) -> list[float]:
+    """Seconds of every run; what several of them share is counted for the first."""
+    seconds = [0.0] * len(pending)
+    for number, work, _ in _works(pending, roots, at_once):
+        seconds[number] += work.seconds
+    return seconds
+
+
+def works(pending: Sequence[Spec], home: Home) -> list[Work]:
+    """What these runs compute, each thing once; what the store has already is marked."""
+    loaded: dict[str, GroupedData | None] = {}
+    found = []
+    for number, work, training in _works(pending, home.roots, count=operations_of):
+        spec = pending[number]
+        kind = digest(spec.data.describe())
+        if kind not in loaded:
+            loaded[kind] = _if_here(spec, home.roots)
+        data = loaded[kind]
+        found.append(work if data is None else _looked_up(work, spec, training, data, home))
+    return found
+
+
+def _if_here(spec: Spec, roots: Roots) -> GroupedData | None:
+    """The data of a run; None where they or the weights are missing, so that nothing of it can be in the store."""
+    try:
+        return None if backbones.missing(spec.backbone, roots) else spec.data.load(roots)
+    except NotPlacedError:
+        return None
+
+
+def all_trained(spec: Spec, home: Home) -> bool:
+    """Whether every training of a run is in the store; False where that cannot be known beforehand."""
+    data = _if_here(spec, home.roots)
+    if data is None:
+        return False
+    works = (Work("training", name, 0.0) for name in _trainings(spec.recipe).values())
+    return all(_looked_up(work, spec, work.name, data, home).stored for work in works)
+
+
+def _looked_up(work: Work, spec: Spec, training: str, data: GroupedData, home: Home) -> Work:
+    if work.kind == "features":
+        backbone = backbones.create(spec.backbone, data["train"].inputs)
+        keys = [features_key(backbone, data[split].inputs) for split in ("val", "test")]
+        return replace(work, stored=all(home.artifacts.has("features", key) for key in keys))
+    recipe = _trained_alone(spec.recipe) if training == OWN else ERM_ALONE if training == "trained" else None
+    if recipe is None:
+        # What is taught, or trained on the target, depends on labels that are not known beforehand.
+        return work
+    key = job_of(data, recipe, spec.backbone, training=spec.train, seed=spec.seed).key(recipe)
+    return replace(work, stored=home.artifacts.has("trained", key), resumes=home.checkpoint_folder(key).is_dir())
+
+
+def _works(
+    pending: Sequence[Spec], roots: Roots, at_once: int = 1, count: Callable[[Spec, Roots], float] = lambda *_: 0.0
+) -> Iterator[tuple[int, Work, str]]:
+    """Everything to compute, with the number of the first Spec that needs it and the name of its training."""
+    measured: dict[str, tuple[Cost, float]] = {}
     seen: set[str] = set()
-    total = 0.0
-    for spec in pending:
+    for number, spec in enumerate(pending):
         kind = digest(
             {**spec.data.identity(), **dict.fromkeys(("seed", "core_noise", "spurious_noise"))}, spec.backbone
         )
-        if kind not in costs:
-            costs[kind] = pilot(spec, roots)
-        cost = costs[kind]
+        if kind not in measured:
+            measured[kind] = _pilot_together(spec, roots, at_once), count(spec, roots)
+        (cost, operations), where = measured[kind], f"{spec.data.name}, {spec.backbone}"
         features = digest(spec.data.identity(), spec.backbone)
-        if features not in seen:
+        # Plain training does not look at the initial features.
+        if features not in seen and (spec.recipe.method is None or spec.recipe.freeze is not None):
             seen.add(features)
-            total += cost.rows * cost.forward
-        for name in _trainings(spec.recipe):
-            training = digest(features, name, spec.train.identity(), spec.seed)
+            yield number, Work("features", where, cost.rows * cost.forward, cost.rows * operations), ""
+        for identity, name in _trainings(spec.recipe).items():
+            training = digest(features, identity, spec.train.identity(), spec.seed)
             if training not in seen:
                 seen.add(training)
-                total += _images(spec, cost.train_rows) * cost.training + cost.rows * cost.forward
-    return total
+                images = _images(spec, cost.train_rows)
+                seconds = images * cost.training + cost.rows * cost.forward
+                passes = BACKWARD * images + cost.rows
+                called = _trained_alone(spec.recipe).name if name == OWN else "erm" if name == "trained" else name
+                yield (
+                    number,
+                    Work("training", f"{where}: {called}, seed {spec.seed}", seconds, passes * operations),
+                    name,
+                )
 
 
-def _trainings(recipe: Recipe) -> set[str]:
-    """Names of the trainings of a recipe: those that differ in probing only share one, and so do all late joins."""
-    names = {name for source in recipe.sources for name in source.trainings}
+def _pilot_together(spec: Spec, roots: Roots, at_once: int) -> Cost:
+    """The slowest of several pilots at the same time: runs side by side slow each other down."""
+    if at_once == 1:
+        return pilot(spec, roots)
+    with ThreadPoolExecutor(at_once) as pool:
+        found = list(pool.map(lambda _: pilot(spec, roots), range(at_once)))
+    return max(found, key=lambda cost: cost.training)
+
+
+OWN = "own"
+"""The training that freezer and method of a recipe ask for; others have the names that sources give them."""
+
+
+ERM_ALONE = Recipe(None, registry.METHODS.build({"name": "erm"}))
+
+
+def _trainings(recipe: Recipe) -> dict[str, str]:
+    """Trainings of a recipe by what tells them apart: those that differ in probing only, and all late joins, share one.
+
+    The values are their names: `OWN`, or those that sources give them.
+    """
+    names = {name: name for source in recipe.sources for name in source.trainings}
     if recipe.method is not None:
-        alone = Recipe(recipe.freeze if recipe.join == "joint" else None, recipe.method)
-        names.add("trained" if alone.name == "erm" else digest(alone.identity()))
+        alone = _trained_alone(recipe)
+        names["trained" if alone == ERM_ALONE else digest(alone.identity())] = OWN
     return names
+
+
+def _trained_alone(recipe: Recipe) -> Recipe:
+    """What is trained for a recipe of a freezer and a method."""
+    return Recipe(recipe.freeze if recipe.join == "joint" else None, recipe.method)
 
 
 def _images(spec: Spec, rows: int) -> int:
@@ -98,10 +238,13 @@ def _images(spec: Spec, rows: int) -> int:
 
 def _seconds(work: Callable[[], None]) -> float:
     work()
-    start = time.perf_counter()
+    taken = []
     for _ in range(REPEATS):
+        start = time.perf_counter()
         work()
-    return (time.perf_counter() - start) / REPEATS
+        taken.append(time.perf_counter() - start)
+    # The least of them: whatever else the machine was doing only adds.
+    return min(taken)
 
 
 def in_words(seconds: float) -> str:

@@ -2,7 +2,8 @@
 
 Batches hold equally many rows of every attribute value, so that the shortcut tells nothing. The same rows are probed
 afterwards, on features that have seen their labels: the probe's own choice of C is then too confident, and with few
-rows the network remembers them. When not to use: with a few hundred target rows or fewer.
+rows the network remembers them. With `head` the probe sees the logits of the network's own head only, which it can
+weigh and shift but not refit. When not to use: with a few hundred target rows or fewer.
 """
 
 from __future__ import annotations
@@ -27,8 +28,14 @@ class Target(Source):
     uses_target: ClassVar[bool] = True
 
     by: str = param("erm", help="method by name")
+    head: bool = param(False, help="the logits of its own head in place of its features", added=True)
+
+    @property
+    def title(self) -> str:
+        return "target-head" if self.head else self.name
 
     def fit(self, job: Job) -> Block:
         target = job.require_target("target")
         training = job.training.replace(sampling="per-attribute")
-        return replace(job, split=target, training=training).train_alone(self.by)
+        block = replace(job, split=target, training=training).train_alone(self.by)
+        return job.own_head(block) if self.head else block

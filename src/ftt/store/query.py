@@ -6,19 +6,22 @@ in memory and reads nothing else.
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
 from ftt.errors import FttError, unknown
 from ftt.params import Json
 from ftt.result import ONE_CLASS
+from ftt.store.columns import column
+from ftt.store.index import without_collection
 from ftt.store.runs import RunStore
+
+if TYPE_CHECKING:
+    import duckdb
 
 FIGURES = ("worst_group_accuracy", "average_accuracy")
 NAMES = ("run_id", "dataset", "backbone", "recipe", "p", "seed")
@@ -42,11 +45,13 @@ _WORDS = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|[A-Za-z_]\w*(?:\.\w+)+""")
 
 def collect(store: RunStore) -> pa.Table:
     """Every finished run of a store."""
-    rows = [row_of(text) for text in store.results()]
+    with without_collection():
+        rows = [row_of(text) for text in store.results()]
     if not rows:
         raise FttError("there are no results yet", given=store.root, hint="ftt run DATASET, or ftt sweep FILE")
     names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({name: _column([row.get(name) for row in rows]) for name in names})
+    with without_collection():
+        return pa.table({name: column([row.get(name) for row in rows]) for name in names})
 
 
 def row_of(result: Mapping[str, Any]) -> dict[str, Json]:
@@ -72,8 +77,9 @@ def row_of(result: Mapping[str, Any]) -> dict[str, Json]:
         },
         **{name: result[name] for name in FIGURES},
         "worst_group": result["worst_group"],
-        "headline_accuracy": result["headline_accuracy"],
-        "headline_group": result["headline_group"],
+        # Results written before headlines existed have none.
+        "headline_accuracy": result.get("headline_accuracy"),
+        "headline_group": result.get("headline_group"),
         "explained_variance": result["explained_variance"],
         "C": probe["C"],
         "converged": probe["converged"],
@@ -106,6 +112,10 @@ def query(
         if name not in runs.column_names:
             raise unknown("column of the results", name, runs.column_names)
     _check_condition(where)
+    if not where and not group_by:
+        return _shown(runs, columns)
+    import duckdb
+
     connection = duckdb.connect(config=SETTINGS)
     timer = threading.Timer(PATIENCE, connection.interrupt)
     connection.register("runs", runs)
@@ -114,8 +124,7 @@ def query(
         timer.start()
         found = connection.sql(f"select * from runs{condition}").to_arrow_table()
         if not group_by:
-            flagged = ["one_class"] if True in found.column("one_class").to_pylist() else []
-            return found.select(list(columns) or [*NAMES, *differing(found), *FIGURES, *flagged])
+            return _shown(found, columns)
         connection.register("found", found)
         _refuse_pooling(connection, found, group_by)
         keys = ", ".join(map(quoted, group_by))
@@ -139,6 +148,11 @@ def query(
     finally:
         timer.cancel()
         connection.close()
+
+
+def _shown(found: pa.Table, columns: Sequence[str]) -> pa.Table:
+    flagged = ["one_class"] if True in found.column("one_class").to_pylist() else []
+    return found.select(list(columns) or [*NAMES, *differing(found), *FIGURES, *flagged])
 
 
 def _check_condition(where: str | None) -> None:
@@ -201,12 +215,3 @@ def _mean(name: str) -> str:
 def _quoted_names(condition: str, names: Sequence[str]) -> str:
     """Dotted names of columns in quotes, which SQL would take for fields of tables; texts stay as they are."""
     return _WORDS.sub(lambda word: quoted(word[0]) if word[0] in names else word[0], condition)
-
-
-def _column(values: list[Any]) -> pa.Array:
-    """Values of one kind as they are, lists and mixtures as text."""
-    plain = [json.dumps(value) if isinstance(value, list | dict) else value for value in values]
-    try:
-        return pa.array(plain)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return pa.array([None if value is None else str(value) for value in plain])

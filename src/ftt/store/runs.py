@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ from ftt.network import locked
 from ftt.params import Json
 from ftt.progress import say
 from ftt.result import Result
-from ftt.spec import FORMAT, Run
+from ftt.spec import FORMAT, Run, Spec
+from ftt.store import used
 from ftt.store.checked_json import read_checked, write_checked, write_json
+from ftt.store.index import Index, Line, stamp_of, summary
 
 
 class RunStore:
@@ -27,6 +30,7 @@ class RunStore:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._index = Index(root)
 
     def folder(self, run: Run) -> Path:
         return self.root / run.id
@@ -43,6 +47,27 @@ class RunStore:
             say(f"a stored result is damaged and the run is repeated: {path} ({error})")
             return None
 
+    def named(self, name: str) -> Run:
+        """The run of an id, or of the first digits of one, as people type it."""
+        found = sorted(folder.name for folder in self.root.glob("*/") if folder.name.startswith(name)) if name else []
+        if len(found) != 1 or not name.isalnum():
+            near = ", ".join(found[:5]) or ", ".join(sorted(folder.name for folder in self.root.glob("*/"))[:5])
+            raise FttError(
+                f"{len(found)} runs have an id that begins with {name!r}" if found else f"there is no run {name!r}",
+                given=name,
+                allowed=near or f"no runs yet in {self.root}",
+                hint="ftt status lists all runs; --home names another store",
+            )
+        try:
+            text = _described(self.root / found[0])
+            return Run(Spec.from_description(text["spec"]), text["key"])
+        except (DamagedError, KeyError, TypeError, OSError) as error:
+            raise FttError(f"the run {found[0]} cannot be read", given=str(error), hint="run it again") from None
+
+    def read(self, run_id: str) -> Result:
+        """The stored result of a finished run, by its whole id."""
+        return Result.from_json(read_checked(self.root / run_id / "result.json")).looked_up()
+
     def begin(self, run: Run) -> AbstractContextManager[None]:
         """Record that the run was started; the lock tells others that it is in progress."""
         self._record(run)
@@ -50,12 +75,15 @@ class RunStore:
         return locked(self.folder(run) / "running.lock", f"it is at run {run.id}")
 
     def finish(self, run: Run, result: Result) -> None:
-        write_checked(self.folder(run) / "result.json", result.to_json())
+        path, content = self.folder(run) / "result.json", result.to_json()
+        write_checked(path, content)
+        if (stamp := stamp_of(path)) is not None:
+            self._index.add(run.id, stamp, summary(content))
         (self.folder(run) / "failed.json").unlink(missing_ok=True)
 
     def forget(self, run: Run) -> None:
         """Of a run that was refused nothing can be resumed, so it is not listed as stopped."""
-        for name in ("spec.json", "train.jsonl"):
+        for name in ("spec.json", "train.jsonl", used.NAME):
             (self.folder(run) / name).unlink(missing_ok=True)
 
     def fail(self, run: Run, error: str, traceback: str = "", attempts: int = 1) -> Path:
@@ -76,32 +104,57 @@ class RunStore:
             scratch.write_text("".join(json.dumps(record, sort_keys=True) + "\n" for record in log))
 
     def results(self) -> Iterator[dict[str, Any]]:
-        """The written form of every stored result; what cannot be read is reported and skipped."""
-        for path in sorted(self.root.glob("*/result.json")):
+        """The summary of every stored result (`ftt.store.index`); what cannot be read is reported and skipped."""
+        lines = self._index.lines()
+        for folder in self._folders():
+            if (found := self._summary(folder, lines)) is None:
+                continue
+            if found.get("format") == FORMAT:
+                yield found
+            else:
+                say(f"a stored result has an older format and is skipped: {self.root / folder / 'result.json'}")
+
+    def _folders(self) -> list[str]:
+        """The names of all folders of runs, sorted."""
+        try:
+            with os.scandir(self.root) as found:
+                return sorted(entry.name for entry in found if entry.is_dir())
+        except FileNotFoundError:
+            return []
+
+    def _summary(self, folder: str, lines: Mapping[str, Line]) -> dict[str, Any] | None:
+        """What a folder's result says, from the index where it is up to date; None without a sound result."""
+        path = self.root / folder / "result.json"
+        stamp = stamp_of(path)
+        if stamp is None:
+            return None
+        line = lines.get(folder)
+        if line is None or line.stamp != stamp:
             try:
-                text = read_checked(path)
-                if text.get("format") == FORMAT:
-                    yield text
-                else:
-                    say(f"a stored result has an older format and is skipped: {path}")
-            except (DamagedError, OSError) as error:
+                line = self._index.add(folder, stamp, summary(read_checked(path)))
+            except (DamagedError, OSError, KeyError, TypeError) as error:
                 say(f"a stored result is damaged and is skipped: {path} ({error})")
+                return None
+        return line.content
 
     def state(self, run: Run) -> str:
         """The state of one run; one that was never started is pending."""
         folder = self.folder(run)
-        return _state(folder) if (folder / "spec.json").is_file() else "pending"
+        return state_of(folder) if (folder / "spec.json").is_file() else "pending"
 
     def states(self) -> list[dict[str, Any]]:
         """Every run by state: done, running, failed or stopped (started, not finished, not in progress)."""
-        rows = []
-        for folder in sorted(self.root.glob("*/")):
+        lines, rows = self._index.lines(), []
+        for name in self._folders():
             try:
-                text = _described(folder)
+                text = self._summary(name, lines)
+                state = "done" if text is not None else state_of(self.root / name)
+                if text is None:
+                    text = read_checked(self.root / name / "spec.json")
                 described = {"dataset": text["spec"]["data"]["name"], "recipe": text["recipe"], "spec": text["spec"]}
-                rows.append({"run_id": folder.name, "state": _state(folder), **described})
+                rows.append({"run_id": name, "state": state, **described})
             except (DamagedError, KeyError, TypeError, OSError) as error:
-                say(f"a run cannot be read and is skipped: {folder} ({error})")
+                say(f"a run cannot be read and is skipped: {self.root / name} ({error})")
         return rows
 
 
@@ -115,7 +168,8 @@ def _described(folder: Path) -> dict[str, Any]:
         return read_checked(folder / "result.json")
 
 
-def _state(folder: Path) -> str:
+def state_of(folder: Path) -> str:
+    """Done, running, failed or stopped."""
     if (folder / "result.json").is_file():
         return "done"
     try:

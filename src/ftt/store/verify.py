@@ -66,6 +66,7 @@ def _files(home: Home) -> Iterator[tuple[str, Path, Callable[[Path], object]]]:
     """Kind, path and check of every file that is read back."""
     places: tuple[tuple[str, Path, str, Callable[[Path], object]], ...] = (
         ("artifact", home.artifacts.root, "*/*/*.safetensors", checked.load),
+        ("artifact", home.artifacts.root, "*/*/*/*.safetensors", checked.load),
         ("result", home.runs.root, "*/result.json", read_checked),
         ("spec", home.runs.root, "*/spec.json", read_checked),
         ("checkpoint", home.root / "checkpoints", "*/*.safetensors", checked.load),

@@ -9,22 +9,31 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ftt.arrays import Float32Array, IntArray
+from ftt.arrays import IntArray
 from ftt.backbones.backbone import Backbone
 from ftt.data.augment import augment
 from ftt.data.grouped import Fittable
 from ftt.rng import generator
+from ftt.rows import InMemory, Rows
 from ftt.spec import Training
+
+HELD = 2**29
+"""Bytes up to which the frozen features of all training rows are held in memory."""
+
+WINDOWED, WINDOW, RUN = 2**20, 2**17, 2**10
+"""Rows of a split from which on it is shuffled in windows, rows of a window, and neighbouring rows read together."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """One batch as tensors: prepared inputs, frozen features, observed labels, attribute."""
+    """One batch as tensors: prepared inputs, frozen features, observed labels, attribute, environment, soft labels."""
 
     x: Tensor
     frozen: Tensor
     y: Tensor
     a: Tensor
+    environment: Tensor
+    soft: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -33,13 +42,13 @@ class Frozen:
 
     Attributes
     ----------
-    table : (n, k) float32 array
+    table : (n, k) Rows
         Frozen features of every row, without augmentation; k = 0 without a freeze stage.
     branch : callable, optional
         Frozen features of prepared inputs, for views that no table can hold.
     """
 
-    table: Float32Array
+    table: Rows
     branch: Callable[[Tensor], Tensor] | None = None
 
 
@@ -73,21 +82,30 @@ class Batches:
     def __init__(self, split: Fittable, backbone: Backbone, frozen: Frozen, training: Training) -> None:
         self.split = split
         self.backbone = backbone
-        self.frozen = torch.from_numpy(np.ascontiguousarray(frozen.table))
+        # A table that is small enough is computed once; of a larger one each step computes its own rows.
+        small = frozen.table.shape[0] * frozen.table.shape[1] * 4 <= HELD
+        self.table = InMemory(np.ascontiguousarray(frozen.table.array())) if small else frozen.table
         self.branch = frozen.branch
         self.training = training
         self.y = torch.from_numpy(split.y)
         self.a = torch.from_numpy(split.a)
+        self.environment = self.a if split.environment is None else torch.from_numpy(split.environment)
+        self.soft = None if split.soft is None else torch.from_numpy(split.soft)
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def frozen(self, rows: IntArray) -> Tensor:
+        """(B, k) frozen features of these rows."""
+        return torch.from_numpy(self.table.read(rows))
 
     def order(self, rows: IntArray, seed: int, epoch: int) -> list[IntArray]:
         """The rows of every step of one epoch; a row listed twice is visited twice."""
         rng = generator(seed, "order", epoch)
         if self.training.sampling == "per-attribute":
             return self._drawn(rows, rng)
-        shuffled, size = rng.permutation(rows), self.training.batch_size
+        size = self.training.batch_size
+        shuffled = rng.permutation(rows) if len(rows) <= WINDOWED else in_windows(rows, rng)
         return [shuffled[start : start + size] for start in range(0, len(shuffled), size)]
 
     def steps_per_epoch(self, rows: IntArray) -> int:
@@ -112,9 +130,33 @@ class Batches:
             raw = self.split.inputs.read(own)
             index = torch.from_numpy(own)
             if self.training.augment == "none":
-                yield Loaded(self.backbone.prepare(raw), self.frozen[index], self.y[index], self.a[index])
+                yield Loaded(self.backbone.prepare(raw), self.frozen(own), *self._known(index))
                 continue
             rng = generator(seed, "views", epoch, number, share.rank)
             x = self.backbone.prepare(augment(raw, self.split.inputs.kind, self.training.augment, rng))
-            frozen = self.branch(x) if self.branch else self.frozen[index]
-            yield Loaded(x, frozen, self.y[index], self.a[index])
+            frozen = self.branch(x) if self.branch else self.frozen(own)
+            yield Loaded(x, frozen, *self._known(index))
+
+    def _known(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """Labels, attribute, environment and soft labels of these rows."""
+        soft = None if self.soft is None else self.soft[index]
+        return self.y[index], self.a[index], self.environment[index], soft
+
+
+def in_windows(rows: IntArray, rng: np.random.Generator) -> IntArray:
+    """Every row once, in an order that reads a file larger than memory piece by piece.
+
+    Runs of neighbouring rows are shuffled, then the rows of each window of 128 runs. Single rows from all over a large
+    file would each cost a seek.
+
+    Examples
+    --------
+    >>> order = in_windows(np.arange(300_000), np.random.default_rng(0))
+    >>> bool((np.sort(order) == np.arange(300_000)).all())
+    True
+    """
+    runs = np.array_split(rows, -(-len(rows) // RUN))
+    shuffled = np.concatenate([runs[number] for number in rng.permutation(len(runs))])
+    for start in range(0, len(shuffled), WINDOW):
+        rng.shuffle(shuffled[start : start + WINDOW])
+    return shuffled

@@ -22,13 +22,14 @@ from ftt.progress import say
 
 @dataclass
 class Position:
-    """How far training is: stage, finished steps, and the sum of losses of the epoch under way."""
+    """How far training is: stage, finished steps, sum of losses of the epoch under way, best score of an epoch."""
 
     stage: int = 0
     epoch: int = 0
     step_in_epoch: int = 0
     step: int = 0
     loss_sum: float = 0.0
+    best: float = -1.0
     log: list[dict[str, Any]] = field(default_factory=list)
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ftt import registry
-from ftt.arrays import Float32Array
+from ftt.arrays import Float32Array, IntArray
 from ftt.backbones import Backbone, create, extract
 from ftt.backbones.extract import batches, features_key
 from ftt.backbones.folding import fused
@@ -22,11 +22,14 @@ from ftt.freeze.pca import PCA
 from ftt.methods.method import Method, Task
 from ftt.params import digest
 from ftt.recipe import Recipe, as_recipe
+from ftt.rows import BLOCK, InMemory, Mapped, Rows, SideBySide
 from ftt.settings import BACKBONES, setting, training_for
+from ftt.sources.source import Start
 from ftt.spec import Training
 from ftt.train.batches import Batches, Frozen
 from ftt.train.loop import Trainer
 from ftt.train.model import Block, FreezeThenTrain, Trained, Untrained
+from ftt.train.selection import Validation
 from ftt.train.services import NO_SERVICES, Services
 from ftt.train.two_branch import TwoBranch, build
 
@@ -71,20 +74,34 @@ def fit(
     recipe = as_recipe(recipe)
     usual = setting(data.source.name) if data.source else None
     name = backbone or (usual.backbone if usual else None) or BACKBONES[data.inputs.kind]
-    train = require_fittable(data["train"], "training")
-    rows = tuple(tuple(int(n) for n in row) for row in data.counts("train"))
-    job = Job(
-        split=train,
-        task=Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes), rows=rows),
-        initial=create(name, train.inputs),
-        training=training or training_for(data.source),
-        seed=seed,
-        services=services,
-        target=require_fittable(data["val"], "training") if recipe.uses_target else None,
-    )
+    job = job_of(data, recipe, name, training=training or training_for(data.source), seed=seed, services=services)
     model = FreezeThenTrain(recipe, name, job.fit(recipe))
     model.cache = services.cache
     return model
+
+
+def job_of(
+    data: GroupedData,
+    recipe: Recipe,
+    backbone: str,
+    *,
+    training: Training,
+    seed: int,
+    services: Services = NO_SERVICES,
+) -> Job:
+    """What `fit` does, before it is done: its keys can be asked for."""
+    train = require_fittable(data["train"], "training")
+    rows = tuple(tuple(int(n) for n in row) for row in data.counts("train"))
+    chooses = recipe.trains and training.select != "last"
+    return Job(
+        split=train,
+        task=Task(n_classes=data.n_classes, n_attributes=len(data.info.attributes), rows=rows),
+        initial=create(backbone, train.inputs),
+        training=training,
+        seed=seed,
+        services=services,
+        target=require_fittable(data["val"], "training") if recipe.uses_target or chooses else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -103,7 +120,7 @@ class Job:
         """The blocks of features of a recipe."""
         freezer, method = recipe.freeze, recipe.method
         if recipe.sources:
-            return self.side_by_side([source.fit(self) for source in recipe.sources])
+            return self.side_by_side([block for source in recipe.sources for block in source.blocks(self)])
         if freezer is None:
             return (self.initial_block() if method is None else Block(self.train(recipe)),)
         frozen = freezer.adapt(self.initial, self.split.inputs, self.services.cache)
@@ -122,18 +139,26 @@ class Job:
         """All features of the initial network, or of another without new layers."""
         return Block(Untrained(backbone or self.initial))
 
-    def train_alone(self, method: str) -> Block:
-        """All features of a network that a method trains without a frozen part."""
-        return Block(self.train(Recipe(None, registry.METHODS.build({"name": method}))))
+    def train_alone(self, method: str, start: Start | None = None) -> Block:
+        """All features of a network that a method trains without a frozen part, from another start if one is given."""
+        return Block(self.train(Recipe(None, registry.METHODS.build({"name": method})), start=start))
+
+    def own_head(self, block: Block) -> Block:
+        """The logits of a trained network's own head, (n, K), in place of the features before it."""
+        assert isinstance(block.branch, Trained)
+        head = block.branch.network.head
+        weight, bias = (value.detach().cpu().numpy() for value in (head.weight.T, head.bias))
+        return replace(block, projection=Projection(np.ascontiguousarray(weight), bias, 1.0))
 
     def features(self, blocks: Sequence[Block], split: Fittable) -> Float32Array:
         """(n, ·) features of these blocks side by side."""
         cache = self.services.cache
-        return np.concatenate([b.features(split.inputs, split.name, "projected", cache) for b in blocks], axis=1)
+        return SideBySide([b.features(split.inputs, split.name, "projected", cache) for b in blocks]).array()
 
     def to_unit_variance(self, block: Block) -> Block:
         """The block with a mean variance of one on the training split."""
-        return replace(block, scale=block.scale * _unit_scale(self.features([block], self.split)))
+        phi = block.features(self.split.inputs, self.split.name, "projected", self.services.cache)
+        return replace(block, scale=block.scale * _unit_scale(phi))
 
     def side_by_side(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
         """Blocks that meet at probing: brought to one scale, since one penalty serves all of them."""
@@ -161,16 +186,27 @@ class Job:
             recipe.identity(),
             self.training.identity(),
             self.seed,
+            *([] if self.split.environment is None else [digest(self.split.environment.tolist())]),
+            *([] if self.training.select == "last" else [self._judged_on()]),
+            *([] if self.split.soft is None else [digest("soft", self.split.soft.tolist())]),
         )
 
-    def train(self, recipe: Recipe, branch: FrozenBranch | None = None) -> Trained:
+    def _judged_on(self) -> str:
+        """What the epochs are compared on."""
+        target = self.require_target("the choice of an epoch")
+        return digest(target.inputs.fingerprint(), target.y.tolist(), target.a.tolist())
+
+    def train(self, recipe: Recipe, branch: FrozenBranch | None = None, start: Start | None = None) -> Trained:
         """The training of a recipe, resumed or looked up where that is possible."""
-        key = self.key(recipe)
+        key = self.key(recipe) if start is None else digest(self.key(recipe), start.identity)
         checkpoint = self.services.checkpoints(key) if self.services.checkpoints else None
         width = branch.projection.weight.shape[1] if branch else 0
 
         def fresh() -> TwoBranch:
-            return build(self.initial, width, self.task.n_classes, self.seed)
+            network = build(self.initial, width, self.task.n_classes, self.seed)
+            if start is not None:
+                start.put_into(network)
+            return network
 
         def make() -> Artifact:
             assert recipe.method is not None
@@ -183,6 +219,7 @@ class Job:
                 fabric=self.services.machine.fabric(self.training.precision),
                 checkpoint=checkpoint,
                 on_epoch=self.services.on_epoch,
+                validation=self._validation(branch),
             )
             network, log = trainer.train(fresh)
             state = {name: value.detach().cpu().contiguous().numpy() for name, value in network.state_dict().items()}
@@ -197,9 +234,20 @@ class Job:
 
     def _frozen(self, method: Method, branch: FrozenBranch | None) -> Frozen:
         if branch is None or not self.looks_features_up(method):
-            return Frozen(np.zeros((len(self.split), 0), dtype=np.float32), branch)
+            return Frozen(InMemory(np.zeros((len(self.split), 0), dtype=np.float32)), branch)
         phi = extract(branch.backbone, self.split.inputs, "train", self.services.cache)
-        return Frozen(branch.projection(phi), branch)
+        return Frozen(Mapped(phi, branch.projection, branch.projection.weight.shape[1]), branch)
+
+    def _validation(self, branch: FrozenBranch | None) -> Validation | None:
+        if self.training.select == "last":
+            return None
+        target = self.require_target("the choice of an epoch")
+        frozen = np.zeros((len(target), 0), dtype=np.float32)
+        if branch is not None:
+            frozen = branch.projection(
+                extract(branch.backbone, target.inputs, target.name, self.services.cache).array()
+            )
+        return Validation(target, self.initial, frozen)
 
     def leading(self, trained: Trained) -> Basis:
         """All principal directions of a trained network's features, leading ones first."""
@@ -207,7 +255,7 @@ class Job:
 
         def make() -> Artifact:
             phi = trained.features(inputs, "train", "projected", cache)
-            return Artifact(PCA().basis(_pieces(phi), phi.shape[1]).to_arrays())
+            return Artifact(PCA().basis(phi.blocks(), phi.shape[1]).to_arrays())
 
         key = digest("late", trained.key, inputs.fingerprint())
         return Basis.from_arrays(cache.keep("basis", key, make).arrays)
@@ -227,7 +275,8 @@ def freeze(freezer: Freezer, backbone: Backbone, train: Fittable, cache: Cache, 
     def gather() -> Artifact:
         if reuse:
             phi = extract(backbone, train.inputs, "train", cache)
-            return Artifact(moments_of(_pieces(phi if rows is None else phi[rows]), m).to_arrays())
+            parts = phi.blocks() if rows is None else (phi.read(some) for some in _pieces(rows))
+            return Artifact(moments_of(parts, m).to_arrays())
         backbone.check(train.inputs)
         looked_at = train.inputs if rows is None else train.inputs.take(rows)
         return Artifact(moments_of(batches(backbone, looked_at, "train"), m).to_arrays())
@@ -262,10 +311,15 @@ class FrozenBranch:
         return features.clone()
 
 
-def _unit_scale(features: Float32Array) -> float:
-    spread = float(np.sqrt(features.var(axis=0, dtype=np.float64).mean()))
+def _pieces(rows: IntArray) -> list[IntArray]:
+    return [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
+
+
+def _unit_scale(features: Rows) -> float:
+    if len(features) <= BLOCK:
+        variance = features.array().var(axis=0, dtype=np.float64)
+    else:
+        mean = sum(block.sum(axis=0, dtype=np.float64) for block in features.blocks()) / len(features)
+        variance = sum(np.square(block - mean).sum(axis=0) for block in features.blocks()) / len(features)
+    spread = float(np.sqrt(variance.mean()))
     return 1 / spread if spread > 0 else 1.0
-
-
-def _pieces(phi: Float32Array) -> list[Float32Array]:
-    return [phi[start : start + 4096] for start in range(0, len(phi), 4096)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from ftt.spec import Training
 from ftt.stopping import Stopped, deferred
 from ftt.train.batches import Batches, Loaded, Share
 from ftt.train.checkpoint import CheckpointFile, Position, Snapshot, optimizer_tensors, restore_optimizer
+from ftt.train.selection import Validation
 from ftt.train.services import Log
 from ftt.train.two_branch import TwoBranch
 
@@ -40,21 +41,25 @@ class Session:
     rows: IntArray
     tally: Tensor
     """(K, A, 2) right answers and rows of the epoch so far, by observed label and attribute."""
+    best: dict[str, Tensor] = field(default_factory=dict)
+    """The weights of the best epoch so far, where epochs are compared."""
 
     def snapshot(self) -> Snapshot:
         tensors = {f"network.{name}": value for name, value in self.network.state_dict().items()}
         tensors |= {f"method.{name}": value for name, value in self.state.items()}
+        tensors |= {f"best.{name}": value for name, value in self.best.items()}
         tensors |= optimizer_tensors(self.optimizer)
         return Snapshot({**tensors, "rows": torch.from_numpy(self.rows), "tally": self.tally}, self.position)
 
     def restore(self, snapshot: Snapshot) -> None:
-        parts: dict[str, dict[str, Tensor]] = {"network": {}, "method": {}}
+        parts: dict[str, dict[str, Tensor]] = {"network": {}, "method": {}, "best": {}}
         for name, value in snapshot.tensors.items():
             kind, _, rest = name.partition(".")
             if kind in parts:
                 parts[kind][rest] = value
         self.network.load_state_dict(parts["network"])
         self.state.update({name: value.to(self.tally.device) for name, value in parts["method"].items()})
+        self.best = parts["best"]
         restore_optimizer(self.optimizer, snapshot.tensors)
         self.tally = snapshot.tensors["tally"].to(self.tally.device)
         self.position = snapshot.position
@@ -76,6 +81,8 @@ class Trainer:
         Where training is resumed from and leaves its checkpoints.
     on_epoch : callable, optional
         Called with the whole log whenever an epoch ends.
+    validation : Validation, optional
+        What the epochs of the last stage are compared on; without it the last one is kept.
     """
 
     method: Method
@@ -86,19 +93,13 @@ class Trainer:
     fabric: Fabric
     checkpoint: CheckpointFile | None = None
     on_epoch: Callable[[Log], None] | None = None
+    validation: Validation | None = None
 
     def train(self, build: Callable[[], TwoBranch]) -> tuple[TwoBranch, Log]:
         """Every stage of the method from fresh weights; the network of the last one, and the log.
 
         Resumes from the checkpoint if there is one. The log has one record per epoch, on the observed labels.
         """
-        if self.method.whole_batch and self.fabric.world_size > 1:
-            raise FttError(
-                f"the loss of {self.method.name!r} needs whole batches, which several processes would split",
-                given=f"{self.fabric.world_size} processes",
-                allowed="one process",
-                hint="run it on one device",
-            )
         stages = self.method.stages(self._epochs())
         snapshot = self.checkpoint.load() if self.checkpoint else None
         position = snapshot.position if snapshot else Position()
@@ -114,6 +115,8 @@ class Trainer:
                 session.restore(snapshot)
             self._run(session, stages[number], label)
             position = session.position
+            if session.best:
+                session.network.load_state_dict(session.best)
             if number + 1 < len(stages):
                 rows = self._with_errors(network, stages[number + 1].copies_of_errors)
                 position = Position(stage=number + 1, log=position.log)
@@ -152,6 +155,8 @@ class Trainer:
                 self._step(session, loaded, size)
                 if session.position.step_in_epoch == steps_per_epoch or session.position.step == last:
                     _close_epoch(session)
+                    if self.validation is not None and not stage.followed:
+                        self._compare(session, self.validation)
                     if self.on_epoch is not None and self.fabric.is_global_zero:
                         self.on_epoch(session.position.log)
                 if request.signum is not None or time.monotonic() - saved > CHECKPOINT_SECONDS:
@@ -159,6 +164,15 @@ class Trainer:
                     saved = time.monotonic()
                 if request.signum is not None:
                     raise Stopped(f"{label}, step {session.position.step} of {last}", request.signum)
+
+    def _compare(self, session: Session, validation: Validation) -> None:
+        """Keep the weights of this epoch if they do better than those of every epoch before."""
+        position = session.position
+        score = validation.worst_group(session.network, self.fabric)
+        position.log[-1]["val_worst_group"] = score
+        if score > position.best:
+            position.best = score
+            session.best = {name: value.detach().clone() for name, value in session.network.state_dict().items()}
 
     def _walk(self, session: Session, stage: Stage) -> Iterator[tuple[int, Loaded]]:
         """Every step still to be done, from the session's position on, with its size over all processes."""
@@ -180,8 +194,12 @@ class Trainer:
         y, a = fabric.to_device(loaded.y), fabric.to_device(loaded.a)
         with torch_seeded(self.seed, "step", position.step, fabric.global_rank):
             logits = session.network(x, frozen)
-        batch = Batch(y=y, a=a, step=position.step, epoch=position.epoch)
-        loss = self.method.loss(Outputs(logits), batch, session.state)
+        environment = fabric.to_device(loaded.environment)
+        gathers = self.method.whole_batch and fabric.world_size > 1
+        seen = [self._gathered(part, size) if gathers else part for part in (logits, y, a, environment)]
+        soft = None if loaded.soft is None else fabric.to_device(loaded.soft)
+        batch = Batch(y=seen[1], a=seen[2], step=position.step, epoch=position.epoch, environment=seen[3], soft=soft)
+        loss = self.method.loss(Outputs(seen[0]), batch, session.state)
         if not torch.isfinite(loss):
             raise FttError(
                 f"training diverged: loss {float(loss.detach())} in epoch {position.epoch}, step {position.step}",
@@ -189,8 +207,9 @@ class Trainer:
                 allowed="a finite loss",
                 hint="lower --lr",
             )
-        # Processes average their gradients; an uneven last batch is weighted back to the mean over all its rows.
-        share = len(y) * fabric.world_size / size
+        # Processes average their gradients. The gradient of a mean over rows is weighted by this process's share of
+        # them; of a loss over the whole batch every process has the part through its own rows, and parts are summed.
+        share = fabric.world_size * (1 if gathers else len(y) / size)
         fabric.backward(loss * share if fabric.world_size > 1 else loss)
         session.optimizer.step()
         session.optimizer.zero_grad(set_to_none=True)
@@ -199,6 +218,19 @@ class Trainer:
         position.loss_sum += float(loss.detach())
         position.step += 1
         position.step_in_epoch += 1
+
+    def _gathered(self, own: Tensor, size: int) -> Tensor:
+        """The rows of all processes in the order of the batch; gradients flow through this process's rows only."""
+        rank, world = self.fabric.global_rank, self.fabric.world_size
+        # Processes may differ by one row, but only tensors of one shape can be gathered.
+        padded = own.new_zeros((-(-size // world), *own.shape[1:]))
+        padded[: len(own)] = own.detach()
+        parts: Any = self.fabric.all_gather(padded)
+        whole = own.new_empty((size, *own.shape[1:]))
+        for number in range(world):
+            members = whole[number::world]
+            whole[number::world] = own if number == rank else parts[number][: len(members)]
+        return whole
 
     def _with_errors(self, network: TwoBranch, copies: int) -> IntArray:
         """Every row once, and `copies` more of each row whose observed label the network does not predict."""
@@ -210,7 +242,7 @@ class Trainer:
                 rows = everything[start : start + 256]
                 index = torch.from_numpy(rows)
                 x = self.fabric.to_device(batches.backbone.prepare(batches.split.inputs.read(rows)))
-                logits = network(x, self.fabric.to_device(batches.frozen[index]))
+                logits = network(x, self.fabric.to_device(batches.frozen(rows)))
                 wrong.append(rows[(logits.argmax(1).cpu() != batches.y[index]).numpy()])
         return np.concatenate([everything, np.repeat(np.concatenate(wrong), copies)])
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from datetime import timedelta
 
 from lightning_fabric import Fabric
+from lightning_fabric.strategies.ddp import DDPStrategy
 
 from ftt.errors import FttError
+from ftt.network import waiting_for
+
+RENDEZVOUS = 300.0
+"""Seconds that the processes of a training wait for each other at its start."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +33,30 @@ class Machine:
         """A launched Fabric; with several devices this process becomes one of several."""
         fabric = self.check(precision)
         if self.several:
-            fabric.launch()
+            self._meet(fabric)
         return fabric
+
+    def _meet(self, fabric: Fabric) -> None:
+        """Start or join the other processes; one that does not appear is not waited for without end."""
+        import torch.distributed as dist
+        from torch.distributed import distributed_c10d
+
+        if dist.is_initialized():
+            fabric.launch()
+            return
+        try:
+            with waiting_for(f"the other processes of this training (at most {RENDEZVOUS:g} s)", after=5.0):
+                fabric.launch()
+        except (dist.DistError, RuntimeError, TimeoutError) as error:
+            raise FttError(
+                "the processes of this training did not all start",
+                given=f"{self.nodes} nodes with {self.devices} devices each; "
+                f"this is node {os.environ.get('NODE_RANK', os.environ.get('GROUP_RANK', '0'))}",
+                allowed=f"all of them within {RENDEZVOUS:g} s ({str(error).splitlines()[0][:120]})",
+                hint="start the same command on every node, with the same master address and port",
+            ) from None
+        # While one process does something alone, such as extracting features, the others may wait for long.
+        distributed_c10d._set_pg_timeout(distributed_c10d.default_pg_timeout)
 
     def check(self, precision: str) -> Fabric:
         """Refuse devices that are not here, or cannot compute like this; the Fabric is not launched yet."""
@@ -37,7 +66,7 @@ class Machine:
                 devices=self.devices,
                 num_nodes=self.nodes,
                 precision=precision,  # type: ignore[arg-type]
-                strategy="ddp" if self.several else "auto",
+                strategy=DDPStrategy(timeout=timedelta(seconds=RENDEZVOUS)) if self.several else "auto",
             )
         except (RuntimeError, ValueError, TypeError) as error:
             raise FttError(

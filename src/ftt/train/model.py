@@ -15,13 +15,14 @@ from torch import nn
 
 from ftt.arrays import Float32Array
 from ftt.backbones import Backbone, extract
-from ftt.caching import Artifact, Cache, NoCache
+from ftt.caching import Cache, NoCache
 from ftt.data.grouped import Split
 from ftt.data.inputs import Inputs
 from ftt.errors import FttError, unknown
 from ftt.freeze.freezer import Projection
 from ftt.params import digest
 from ftt.recipe import Recipe
+from ftt.rows import Mapped, Rows, SideBySide
 from ftt.train.services import Log
 from ftt.train.two_branch import TwoBranch
 
@@ -48,7 +49,7 @@ class Branch(ABC):
         """Number of features."""
 
     @abstractmethod
-    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Rows:
         """(n, width) features, kept in the cache."""
 
     @abstractmethod
@@ -73,7 +74,7 @@ class Untrained(Branch):
     def width(self) -> int:
         return self.initial.num_features
 
-    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Rows:
         return extract(self.backbone, inputs, label, cache)
 
     def module(self) -> nn.Module:
@@ -98,19 +99,21 @@ class Trained(Branch):
     def width(self) -> int:
         return self.network.project.out_features
 
-    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
-        def make() -> Artifact:
-            phi = extract(self.network.backbone, inputs, f"{label}, trained")
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Rows:
+        def make(start: int, stop: int) -> Float32Array:
+            part = inputs if stop - start == len(inputs) else inputs.take(np.arange(start, stop))
+            phi = extract(self.network.backbone, part, f"{label}, trained").array()
             if depth == "projected":
                 project = self.network.project
                 with torch.inference_mode():
                     phi = project(torch.from_numpy(phi).to(project.weight.device)).cpu().numpy()
-            return Artifact({"phi": phi})
+            return phi
 
-        key = digest(self.key, depth, inputs.fingerprint())
         # Without a key nothing tells this training from another.
-        kept = cache.keep("trained-features", key, make) if self.key else make()
-        return kept.arrays["phi"]
+        if not self.key:
+            return NoCache().keep_rows("trained-features", "", len(inputs), make)
+        key = digest(self.key, depth, inputs.fingerprint())
+        return cache.keep_rows("trained-features", key, len(inputs), make)
 
     def module(self) -> nn.Module:
         return nn.Sequential(self.network.backbone, self.network.project)
@@ -124,7 +127,7 @@ class Block:
     projection: Projection | None = None
     scale: float = 1.0
 
-    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Float32Array:
+    def features(self, inputs: Inputs, label: str, depth: str, cache: Cache) -> Rows:
         """(n, ·) features of inputs."""
         if depth == "backbone" and self.projection is not None and isinstance(self.branch, Trained):
             raise FttError(
@@ -133,8 +136,8 @@ class Block:
                 allowed="depth 'projected'",
             )
         phi = self.branch.features(inputs, label, depth, cache)
-        phi = self.projection(phi) if self.projection else phi
-        return phi if self.scale == 1 else phi * np.float32(self.scale)
+        phi = Mapped(phi, self.projection, self.width) if self.projection else phi
+        return phi if self.scale == 1 else Mapped(phi, lambda part: part * np.float32(self.scale), phi.shape[1])
 
     @property
     def width(self) -> int:
@@ -200,11 +203,17 @@ class FreezeThenTrain:
         (n, m) float32 array
             Frozen features first.
         """
+        return self.rows(split, depth).array()
+
+    def rows(self, split: Split | Inputs, depth: str = "projected") -> Rows:
+        """The features of a split as a table that is read by rows, for splits that do not fit in memory.
+
+        Parameters as in `transform`.
+        """
         if depth not in DEPTHS:
             raise unknown("depth", depth, DEPTHS)
         inputs, label = (split.inputs, split.name) if isinstance(split, Split) else (split, "inputs")
-        parts = [block.features(inputs, label, depth, self.cache) for block in self.blocks]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+        return SideBySide([block.features(inputs, label, depth, self.cache) for block in self.blocks])
 
     def save(self, folder: Path | str, **notes: Any) -> Path:
         """Write weights (safetensors), config (JSON) and a model card; see `ftt.train.saved`."""
@@ -213,18 +222,18 @@ class FreezeThenTrain:
         return saved.save(self, Path(folder), notes=notes)
 
     @staticmethod
-    def load(folder: Path | str, inputs: Inputs) -> FreezeThenTrain:
-        """Read back what `save` wrote; `inputs` are of the kind it was fitted on."""
+    def load(folder: Path | str) -> FreezeThenTrain:
+        """Read back what `save` wrote, or the features of a saved `ftt.Model`."""
         from ftt.data.roots import expanded
         from ftt.train import saved
 
-        return saved.load(expanded(folder, "folder"), inputs)
+        return saved.load(expanded(folder, "folder"))
 
     def export(self, probe: Linear) -> nn.Module:
         """The model and a fitted probe as one torch module: prepared inputs in, logits out."""
         from ftt.train.export import ProbedModule
 
-        return ProbedModule(self, probe)
+        return ProbedModule(self, probe, exportable=True)
 
     def describe(self) -> dict[str, str]:
         """What a person asks about the model, in words."""

@@ -18,6 +18,7 @@ from ftt.data import ArrayInputs, DatasetInfo
 from ftt.data.grouped import Fittable
 from ftt.methods.erm import ERM
 from ftt.methods.method import Task
+from ftt.rows import InMemory
 from ftt.spec import Training
 from ftt.train.batches import Batches, Frozen
 from ftt.train.loop import Trainer
@@ -67,7 +68,7 @@ def _ours(X: Any, y: Any, frozen: Any, epochs: int) -> TwoBranch:
         training=training,
         seed=0,
         task=Task(2, 2),
-        batches=Batches(split, backbone, Frozen(frozen), training),
+        batches=Batches(split, backbone, Frozen(InMemory(frozen)), training),
         fabric=Machine(accelerator="cpu").fabric(),
     )
     network, _ = trainer.train(lambda: build(backbone, frozen.shape[1], 2, seed=0))

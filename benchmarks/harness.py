@@ -34,7 +34,7 @@ RESULTS = Path(__file__).with_name("results.md")
 
 def modules() -> list[str]:
     """Names of the modules here that may define `rows`."""
-    own = {"harness", "features"}
+    own = {"harness", "features", "stored"}
     return sorted(found.name for found in pkgutil.iter_modules(benchmarks.__path__) if found.name not in own)
 
 
@@ -89,6 +89,7 @@ def cells(row: Row, quick: bool) -> list[str]:
 
 
 HEADINGS = ("stage", "baseline", "ratio", "floor", "target", "reached", "quality")
+WRITTEN = (*HEADINGS, "measured")
 
 
 def as_table(found: Sequence[Row], quick: bool) -> Table:
@@ -100,20 +101,21 @@ def as_table(found: Sequence[Row], quick: bool) -> Table:
 
 
 def as_markdown(found: Sequence[Row]) -> str:
-    """The table for the repository, with what it was measured on."""
+    """The table for the repository. Rows are measured again one by one, so each says when and on what."""
+    versions = [f"{package} {version(package)}" for package in PACKAGES]
+    measured = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}, {machine()}"
     lines = [
         "# Benchmarks",
         "",
         "Written by `make bench`. Ratios of CPU time at one thread, both arms in one process, medians.",
         "",
-        f"- date: {datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
-        f"- machine: {machine()}",
-        f"- versions: Python {platform.python_version()}, " + ", ".join(f"{p} {version(p)}" for p in PACKAGES),
+        f"Versions of the last run: Python {platform.python_version()}, {', '.join(versions)}",
         "",
-        "| " + " | ".join(HEADINGS) + " |",
-        "|" + "---|" * len(HEADINGS),
+        "| " + " | ".join(WRITTEN) + " |",
+        "|" + "---|" * len(WRITTEN),
     ]
-    lines += ["| " + " | ".join(word.replace("|", "\\|") for word in cells(row, quick=False)) + " |" for row in found]
+    rows = ([*cells(row, quick=False), measured] for row in found)
+    lines += ["| " + " | ".join(word.replace("|", "\\|") for word in row) + " |" for row in rows]
     return "\n".join(lines) + "\n"
 
 

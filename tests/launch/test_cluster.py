@@ -137,6 +137,11 @@ def stored(home: Path) -> list[dict[str, Any]]:
     return numbers(launch(TWENTY_FOUR, Home(home), on="store"))
 
 
+def heard_of(said: list[str]) -> set[str]:
+    """The runs whose progress reached the driver."""
+    return {run for run in ALL_RUNS if any(line.startswith(f"run {run}: training: ") for line in said)}
+
+
 def trained_once(home: Path) -> None:
     """Every training is there, and none was finished twice."""
     log = [record["key"] for record in Home(home).artifacts.log() if record["stage"] == "trained"]
@@ -160,8 +165,7 @@ def test_one_node_of_four_is_killed_and_another_added_while_runs_go_on(
     after = finished(tmp_path)
     assert {run: after[run] for run in before} == before
     assert len({record["pid"] for record in Home(tmp_path).artifacts.log()}) >= 2, "several workers shared the store"
-    # Messages and progress of all runs were heard by the driver.
-    assert {run for run in ALL_RUNS if any(line.startswith(f"run {run}: training: ") for line in said)} == ALL_RUNS
+    assert heard_of(said) == ALL_RUNS
     assert not list(tmp_path.glob(".seen-*"))
 
 
@@ -169,7 +173,8 @@ def test_nodes_with_homes_of_their_own_send_their_results(
     four_nodes: Nodes, one_by_one: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     with Driver(four_nodes.address, tmp_path, "apart") as driver:
-        driver.told()
+        said = driver.told()
+    assert heard_of(said) == ALL_RUNS
     assert stored(tmp_path) == one_by_one
     assert not (tmp_path / "artifacts").exists(), "the nodes worked elsewhere"
     made = [len(finished(home)) for home in four_nodes.folder.glob("node-*/ftt-home-*")]

@@ -69,7 +69,8 @@ class Reader:
     def __init__(self, ray: Any) -> None:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+        # Not soft: Ray would then put it on any node, and it would be lost when that node is.
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
         self.ray = ray
         self.mailbox = ray.remote(num_cpus=0, scheduling_strategy=here)(Mailbox).remote()
         self.asked = self.mailbox.take.remote()

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ftt.model.exporting import Exported
     from ftt.paper.experiment import Experiment, Request
     from ftt.paper.publish import Reproduction
-    from ftt.paper.result_table import Cell, ResultTable
     from ftt.result import Result
     from ftt.runs.callbacks import Callback
     from ftt.runs.comparison import Comparison
@@ -466,16 +465,19 @@ def reproduce(
     *,
     out: Path | str | None = None,
     home: Folder = None,
+    published: Path | str | None = None,
     on: str = "local",
     resources: Resources = ALL,
     **request: Unpack[RequestOptions],
 ) -> Reproduction:
-    """Run a table or figure by name (`ftt ls experiments`); stored runs are not repeated.
+    """Run a table or figure by name (`ftt ls experiments`); stored and published runs are not repeated.
 
     Parameters
     ----------
     out : path, optional
         Folder for the page, its pictures and the runs behind it.
+    published : path, optional
+        A folder such as `out` of an earlier call, here or elsewhere: runs that it holds are taken from there.
     on, resources
         Where to run, and how much of it to use; see `ftt.launch`.
     **request
@@ -483,12 +485,14 @@ def reproduce(
     """
     from dataclasses import replace
 
+    from ftt.launch.filling import fill
     from ftt.paper.publish import Reproduction, publish
 
     experiment, wanted = requested(name, **request)
     target = None if out is None else _path("out", out)
+    earlier = None if published is None else _path("published", published)
     folder, resources = as_home(home), _checked(resources)
-    table, failures = _measure(name, experiment.cells(wanted), folder, on, resources)
+    table, failures = fill(name, experiment.cells(wanted), folder, published=earlier, on=on, resources=resources)
     made = Reproduction(experiment, wanted, table, experiment.shows(table, wanted, folder), failures)
     return replace(made, files=publish(made, target)) if target else made
 
@@ -503,33 +507,6 @@ def requested(name: str, **request: Unpack[RequestOptions]) -> tuple[Experiment,
         if option not in known:
             raise unknown("option of reproduce", option, known)
     return experiment, experiment.checked(Request(**request))
-
-
-def _measure(
-    name: str, cells: Sequence[Cell], home: Home, on: str, resources: Resources
-) -> tuple[ResultTable, dict[str, str]]:
-    """The table of all cells, after running what has no result yet; and failures by run."""
-    from ftt.launch.launcher import check_place
-    from ftt.paper.probing_again import without_training
-    from ftt.paper.result_table import Measured, ResultTable
-    from ftt.runs.time_estimate import estimate, in_words
-
-    # Before anything is timed or looked for.
-    check_place(on)
-    specs = list(dict.fromkeys(spec for cell in cells for spec in cell.specs))
-    pending = [run.spec for run in identify(specs, home.roots) if home.runs.find(run) is None]
-    if specs:
-        say(f"{name}: {len(specs)} runs, {len(specs) - len(pending)} of them already in the store")
-    if pending and on != "store":
-        seconds, workers = estimate(pending, home.roots), resources.divide(len(specs))[0]
-        say(f"at most about {in_words(seconds / workers)} for {len(pending)} runs, {workers} at a time")
-    if on == "store" and (probed := without_training(cells, home)):
-        say(f"{len(probed)} runs only probe stored features in another way and are made")
-        launch(probed, home, resources=resources)
-    outcomes = dict(zip(specs, launch(specs, home, on=on, resources=resources), strict=True))
-    found = ((cell, [outcomes[spec].result for spec in cell.specs]) for cell in cells)
-    table = ResultTable(Measured(cell, tuple(r for r in results if r is not None)) for cell, results in found)
-    return table, {o.run.id: o.error for o in outcomes.values() if o.error is not None}
 
 
 @shows_progress

@@ -69,6 +69,28 @@ def test_out_gets_the_page_and_the_runs_and_their_paths_are_printed(shell: Shell
         assert f"{100 * run['worst_group_accuracy']:.1f} (1×1)" in page
 
 
+def test_published_runs_fill_the_table_of_an_empty_store_and_are_published_again_as_they_were(shell: Shell) -> None:
+    out = shell.folder / "out"
+    first = reproduce(shell, "small", "--out", out)
+    lines = (out / "small.jsonl").read_text().splitlines(keepends=True)
+    (out / "small.jsonl").write_text("".join(lines[1:]))
+    elsewhere = (*("--home", shell.folder / "elsewhere"), *("--published", out))
+    assert json.loads(reproduce(shell, "small", *elsewhere, "--dry-run", "--json").out)["runs"] == 1
+    again = reproduce(shell, "small", *elsewhere, "--out", shell.folder / "again")
+    assert f"3 more are published in {out}" in again.err
+    assert len(list((shell.folder / "elsewhere" / "runs").glob("*/result.json"))) == 1
+    assert again.out.partition("reduced")[0] == first.out.partition("reduced")[0]
+    assert (shell.folder / "again" / "small.jsonl").read_text().splitlines(keepends=True)[1:] == lines[1:]
+
+
+@pytest.mark.parametrize(("text", "words"), [("", "small.jsonl, line 1"), ("{}", "'run_id' is missing")])
+def test_published_runs_that_cannot_be_read_are_refused(text: str, words: str, shell: Shell) -> None:
+    (shell.folder / "out").mkdir()
+    assert "there are no published runs" in shell.refused("reproduce", "small", "--published", shell.folder / "out")
+    (shell.folder / "out" / "small.jsonl").write_text(text + "\n")
+    assert words in shell.refused("reproduce", "small", "--published", shell.folder / "out")
+
+
 def test_a_failing_run_leaves_its_cell_empty_and_ends_with_exit_code_1(shell: Shell) -> None:
     answer = reproduce(shell, "failing", "--out", shell.folder / "out")
     assert answer.code == 1

@@ -45,6 +45,9 @@ def reproduce(
     ] = "local",
     workers: Annotated[int | None, typer.Option(min=1, max=10_000, help="number of runs at a time")] = None,
     out: Annotated[Path | None, typer.Option(help="folder for the page, its pictures and runs")] = None,
+    published: Annotated[
+        Path | None, typer.Option(help="folder with pages made earlier, here or elsewhere: their runs are not repeated")
+    ] = None,
     log: LogFlag = None,
     dry_run: DryRunFlag = False,
     report: ReportFlag = None,
@@ -71,12 +74,19 @@ def reproduce(
     if dry_run:
         experiment, wanted = api.requested(name, **request)
         specs = list(dict.fromkeys(spec for cell in experiment.cells(wanted) for spec in cell.specs))
+        if published is not None:
+            from ftt.paper.published_runs import published_results
+            from ftt.spec import identify
+
+            runs = identify(specs, kept.roots)
+            elsewhere = published_results(published, runs)
+            specs = [run.spec for run in runs if run.key not in elsewhere]
         with watched():
             planned = api.plan(specs, home=kept, resources=resources)
         print_plan(planned, json)
         return
     with watched():
-        made = api.reproduce(name, out=out, home=kept, on=on, resources=resources, **request)
+        made = api.reproduce(name, out=out, home=kept, published=published, on=on, resources=resources, **request)
     if report is not None:
         from ftt.paper.reproduction_page import reproduction_page
         from ftt.report.page import write

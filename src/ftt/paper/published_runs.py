@@ -1,9 +1,10 @@
-"""Published runs read back: the accuracies of a ``.jsonl`` file by row and column of its table."""
+"""Published runs read back: by row and column of their table, or as the results of runs that are asked for."""
 
 from __future__ import annotations
 
 import json
 import statistics
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from ftt.arrays import unpack
+from ftt.errors import FttError, described
 from ftt.paired import Judgement
 from ftt.paper.result_table import WORST
+from ftt.result import Judged, ProbeResult, Result
+from ftt.spec import Run
 
 Record = dict[str, Any]
 
@@ -25,8 +29,7 @@ class PublishedTable:
 
     @classmethod
     def read(cls, path: Path) -> PublishedTable:
-        with path.open(encoding="utf-8") as lines:
-            return cls([json.loads(line) for line in lines])
+        return cls(list(read_records(path)))
 
     @property
     def rows(self) -> list[str]:
@@ -65,3 +68,58 @@ def _judgement(record: Record) -> Judgement:
     right = np.mean([unpack(seed["predicted"]) == label for seed in record["probe"]["seeds"]], axis=0)
     group = unpack(record["judged"]["attribute"])
     return Judgement(record["run_id"], record["seed"], record[WORST], label, group, right)
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """The runs of a ``.jsonl`` file, one per line."""
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                yield json.loads(line)
+            except ValueError as error:
+                raise FttError(
+                    "a line of published runs cannot be read", given=f"{path}, line {number}: {error}", allowed="JSON"
+                ) from None
+
+
+def published_results(folder: Path, runs: Iterable[Run]) -> dict[str, Result]:
+    """The results of those runs that the ``.jsonl`` files of a folder hold, by key.
+
+    An id is a hash over the Spec and the content of the files that a run reads, so what is found is the run that is
+    asked for, whoever made it. Training logs are not published; these results have none.
+    """
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise FttError(
+            "there are no published runs",
+            given=str(folder),
+            allowed="a folder with .jsonl files of ftt reproduce",
+            hint="ftt reproduce NAME --out FOLDER writes one",
+        )
+    wanted = {run.id: run for run in runs}
+    found: dict[str, Result] = {}
+    for path in files:
+        with described("a published run", f"a line of {path.name} as ftt reproduce --out writes it"):
+            for record in read_records(path):
+                run = wanted.get(record["run_id"])
+                if run is not None and run.key not in found:
+                    found[run.key] = _result(record, run)
+    return found
+
+
+def _result(record: Record, run: Run) -> Result:
+    probe = record["probe"]
+    return Result(
+        run=run,
+        probes=tuple(ProbeResult.from_json(seed) for seed in probe["seeds"]),
+        judged=Judged(**record["judged"]),
+        dims=probe["dims"],
+        warnings=tuple(probe["warnings"]),
+        explained_variance=None,
+        noise={},
+        train_log=[],
+        seconds=record["seconds"],
+        environment=record["environment"],
+        version=record["version"],
+        from_store=True,
+    )

@@ -32,17 +32,22 @@ class Table:
     Attributes
     ----------
     X : array (n, d)
-        Rows with `mean` subtracted.
+        Rows, with or without their mean.
     mean : array (d,)
+        Of the features as they were given. Weights and scores are those of features without it: a large mean in every
+        row would make the intercept and the weights pull at each other.
     target : array (K', n)
         The label for two classes, one row per class otherwise.
     spectrum : Spectrum
+    centred : bool
+        Whether the mean is subtracted from X already. Where it is not, products are corrected for it.
     """
 
     X: FloatArray
     mean: FloatArray
     target: FloatArray
     spectrum: Spectrum
+    centred: bool = True
 
 
 def probabilities(scores: FloatArray) -> FloatArray:
@@ -142,7 +147,10 @@ class Descent:
         J, K, d1 = weights.shape
         by_row = rows_times(self.table.X, np.ascontiguousarray(weights.reshape(J * K, d1)[:, :-1].T))
         scores = np.ascontiguousarray(by_row.T).reshape(J, K, -1)
-        scores += weights[:, :, -1:]
+        level = weights[:, :, -1:]
+        if not self.table.centred:
+            level = level - weights[:, :, :-1] @ self.table.mean[:, None]
+        scores += level
         return scores
 
     def _gradient(self) -> FloatArray:
@@ -153,6 +161,8 @@ class Descent:
         gradient[:, :, :-1] = times_rows(residual.reshape(J * K, n), self.table.X).reshape(J, K, -1)
         gradient[:, :, :-1] += self.penalty[:, None, None] * self.weights[:, :, :-1]
         gradient[:, :, -1] = residual.sum(axis=2)
+        if not self.table.centred:
+            gradient[:, :, :-1] -= gradient[:, :, -1:] * self.table.mean
         return gradient
 
     def _precondition(self, vectors: FloatArray) -> FloatArray:

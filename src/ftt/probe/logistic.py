@@ -107,7 +107,8 @@ def _fit(problems: Problems, tol: float, max_iter: int, shared: Survey) -> Fits:
     left = np.full(len(weights), max_iter)
     gradient = np.full(len(weights), np.inf)
     if shared.spectrum is not None:
-        table = Table(shared.centred, mean.astype(np.float32), _targets(problems, np.float32), shared.spectrum)
+        targets = _targets(problems, np.float32)
+        table = Table(shared.single_rows, mean.astype(np.float32), targets, shared.spectrum, shared.centred)
         _descend(table, problems, np.arange(len(weights)), weights, left, tol, shared.reach)
         gradient = _judge_in_single(table, problems, weights)
         # Evaluated again in double precision where rounding could hide that the tolerance is missed, or is met.

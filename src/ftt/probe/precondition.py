@@ -60,29 +60,32 @@ class Spectrum:
         return solved
 
 
-def leading_spectrum(centred: FloatArray, keep: int) -> Spectrum:
-    """Leading eigenvectors of the covariance of centred rows: Nyström's approximation from one subspace iteration.
+def leading_spectrum(rows: FloatArray, keep: int) -> Spectrum:
+    """Leading eigenvectors of the covariance of some rows: Nyström's approximation from one subspace iteration.
 
     Approximate on purpose: better directions cost more than they save. With the columns of B orthonormal, Y = Σ·B and
     L Lᵀ = Bᵀ·Σ·B, the covariance Σ is close to F Fᵀ with F = Y·L⁻ᵀ, whose eigenvectors are found from the small FᵀF.
+    Scores without their mean are those of rows without theirs, so that no rows are copied to subtract it.
 
     Parameters
     ----------
-    centred : array (n, d)
-        Rows with their mean subtracted.
+    rows : array (n, d)
+        With or without their mean.
     keep : int
         Directions wanted, at most min(n, d).
     """
-    part = centred[:: max(1, len(centred) // ENOUGH)]
+    part = rows[:: max(1, len(rows) // ENOUGH)]
     n, d = part.shape
     keep = min(keep, n, d)
     width = min(n, d, keep + _SPARE)
     # Some rows are enough for a start.
     few = part[:: max(1, n // (3 * width))]
     start = np.random.default_rng(_SEED).standard_normal((len(few), width), dtype=np.float32)
+    start -= start.mean(axis=0)
     # SciPy's keeps single precision, in half the time; NumPy's does not.
     basis: FloatArray = qr(few.T @ start.astype(part.dtype), mode="economic", check_finite=False)[0]
     scores = part @ basis
+    scores -= scores.mean(axis=0)
     image = part.T @ scores
     factor = _nystrom(image, (scores.T @ scores).astype(np.float64))
     squares, turn = np.linalg.eigh((factor.T @ factor).astype(np.float64))

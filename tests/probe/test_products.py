@@ -1,0 +1,37 @@
+"""Products in pieces are the products, and features are read as they were given where that is precise enough."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ftt.probe.logistic import fit_many
+from ftt.probe.products import rows_times, times_rows
+from ftt.probe.survey import survey
+
+
+@pytest.mark.parametrize("n", [3, 64, 700, 1201])
+@pytest.mark.parametrize("J", [1, 2, 3, 4, 7, 11, 40])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pieces_give_the_product_of_the_whole(n: int, J: int, dtype: type[np.floating]) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 900)).astype(dtype)
+    columns, rows = rng.normal(size=(900, J)).astype(dtype), rng.normal(size=(J, n)).astype(dtype)
+    rounding = 1e4 * float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(rows_times(X, columns), X.astype(float) @ columns, rtol=0, atol=rounding)
+    np.testing.assert_allclose(times_rows(rows, X), rows.astype(float) @ X, rtol=0, atol=rounding)
+
+
+@pytest.mark.parametrize(("offset", "centred"), [(0.5, False), (50.0, True)])
+def test_a_copy_without_the_mean_is_made_where_the_mean_is_large_and_the_solution_is_the_same(
+    offset: float, centred: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 20))
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    given = (X + offset).astype(np.float32)
+    shared = survey(given)
+    assert shared.centred is centred
+    assert np.shares_memory(shared.single_rows, given) is not centred
+    found, exact = (fit_many(x, y, [np.arange(300)], [1.0], tol=tol) for x, tol in ((given, 1e-5), (X, 1e-9)))
+    np.testing.assert_allclose(found.coef, exact.coef, atol=1e-4)

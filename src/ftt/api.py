@@ -68,7 +68,7 @@ def run(
     machine : Machine, optional
         Devices of the training.
     callbacks : sequence of Callback, optional
-        Who is told how the run goes (docs/logging.md); by default the trackers that ``FTT_LOG`` names.
+        Who is told how the run goes (docs/runs.md); by default the trackers that ``FTT_LOG`` names.
     **options
         ``p``, ``freeze``, ``method``, ``join``, ``backbone``, ``budget``, ``protocol``, ``seed``, and every parameter
         of data set, training, probing, freezer and method, as on the command line: ``core_noise=0.2, epochs=2``. A

@@ -186,6 +186,11 @@ PRESETS = {
                 "the best of these with 3,000 target rows: all-three, its student taught by a target probe and network",
             ),
             ("initial-two-teachers", ("initial", "two-teachers"), "as initial-taught, from two teachers"),
+            (
+                "target-taught",
+                ("initial", {"name": "two-teachers", "teacher": "initial"}),
+                "as initial-two-teachers, with nothing trained on the observed labels: two trainings in place of three",
+            ),
             ("inner-layers", ("initial", "trained", "inner-layers"), "as both, with the inner stages of both networks"),
             ("wise-ft", ("wise-ft",), "weights between the initial and the ERM network"),
             ("lp-ft", ("lp-ft",), "training that starts from a fitted head"),

@@ -38,6 +38,7 @@ from ftt.train.two_branch import build
 
 SHORT = Training(epochs=1, batch_size=32, lr=0.05)
 BEYOND = tuple(name for name, chosen in PRESETS.items() if chosen.sources)
+TWO = ("two-teachers", "initial-two-teachers", "target-taught")
 
 
 def noisy_data() -> GroupedData:
@@ -52,15 +53,16 @@ def noisy_data() -> GroupedData:
     [
         (("init", "both", "erm", "auto", "ftt-late", "inner-layers", "wise-ft", "afr", "leace"), 1),
         (("init", "erm", "ftt", "both", "target", "target-head", "initial-two-teachers", "two-teachers"), 4),
-        (("erm", "ftt", *(name for name in BEYOND if "two-teachers" not in name)), 5),
-        (("erm", "ftt", "ftt-late", *BEYOND), 6),
+        (("init", "target", "target-head", "target-taught", "leace"), 2),
+        (("erm", "ftt", *(name for name in BEYOND if name not in TWO)), 5),
+        (("erm", "ftt", "ftt-late", *BEYOND), 7),
     ],
-    ids=["one training", "the best recipe and what it is compared with", "all but two teachers", "all"],
+    ids=["one training", "the best and what it is compared with", "target rows only", "all but two teachers", "all"],
 )
 def test_recipes_at_one_noise_and_seed_share_their_trainings(
     recipes: tuple[str, ...], trainings: int, tmp_path: Path
 ) -> None:
-    """ERM, joint FTT, ERM from a fitted head, the target split, and a student of one and of two teachers."""
+    """ERM, joint FTT, ERM from a fitted head, the target split, a student of one teacher and two students of two."""
     store = ArtifactStore(tmp_path)
     for name in recipes:
         fit(noisy_data(), preset(name), "tinyconv", training=SHORT, services=Services(cache=store))

@@ -33,28 +33,34 @@ def run_with(devices: int, recipe: str, home: Path, backbone: str, batch_size: i
     return result
 
 
-def assert_two_agree_with_one(recipe: str, folder: Path, backbone: str, batch_size: int) -> None:
+def assert_two_agree_with_one(recipe: str, folder: Path, backbone: str, batch_size: int, within: float = 1e-5) -> None:
     run_with(1, recipe, folder / "one", backbone, batch_size)
     run_with(2, recipe, folder / "two", backbone, batch_size)
     (one,), (two,) = (list((folder / n / "artifacts" / "trained").glob("*/*.safetensors")) for n in ("one", "two"))
     assert one.name == two.name
     expected, got = load_file(one), load_file(two)
     for key, value in expected.items():
-        np.testing.assert_allclose(got[key], value, atol=1e-5, err_msg=key)
+        np.testing.assert_allclose(got[key], value, atol=within, err_msg=key)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["erm", "ftt"])
 def test_two_processes_agree_with_one_at_the_same_global_batch(recipe: str, tmp_path: Path) -> None:
-    """640 rows in batches of 100 leave an uneven last batch of 40, split in two as well."""
-    assert_two_agree_with_one(recipe, tmp_path, "tinyconv", 100)
+    """640 rows in batches of 99: processes differ by one row, and the last batch has 46."""
+    assert_two_agree_with_one(recipe, tmp_path, "identity", 99)
+
+
+@pytest.mark.slow
+def test_two_processes_agree_with_one_in_a_network_but_for_the_kinks_of_its_activations(tmp_path: Path) -> None:
+    """Rounding decides on which side of a kink a ReLU is, which moves weights by some 1e-4 on some processors.
+
+    Training moves them by some 1e-1, and gradients that were not averaged would, too.
+    """
+    assert_two_agree_with_one("ftt", tmp_path, "tinyconv", 99, within=2e-3)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", ["cvar-dro", "group-dro", "irm"])
 def test_a_loss_over_the_whole_batch_is_the_same_on_two_processes(recipe: str, tmp_path: Path) -> None:
-    """Batches of 99: processes differ by one row.
-
-    On linear features: where a rounding decides on which side of a kink a ReLU is, trainings part by more than 1e-5.
-    """
+    """On linear features, which have no kinks."""
     assert_two_agree_with_one(recipe, tmp_path, "identity", 99)

@@ -40,7 +40,7 @@ class AFR(Source):
     """Logits of a last layer refitted on rows weighted by the network's own errors."""
 
     name: ClassVar[str] = "afr"
-    trainings: ClassVar[tuple[str, ...]] = ("trained",)
+    needs: ClassVar[tuple[str, ...]] = ("trained",)
     uses_target: ClassVar[bool] = True
 
     by: str = param("erm", help="method by name")

@@ -35,7 +35,7 @@ class Auto(Source):
     """Initial features, trained ones or both: whichever probes best on held-out halves of the target split."""
 
     name: ClassVar[str] = "auto"
-    trainings: ClassVar[tuple[str, ...]] = ("trained",)
+    needs: ClassVar[tuple[str, ...]] = ("trained",)
     uses_target: ClassVar[bool] = True
 
     by: str = param("erm", help="method by name")

@@ -38,7 +38,7 @@ class InnerLayers(Source):
     """Principal components of the pooled activations of every stage of the initial and of the trained network."""
 
     name: ClassVar[str] = "inner-layers"
-    trainings: ClassVar[tuple[str, ...]] = ("trained",)
+    needs: ClassVar[tuple[str, ...]] = ("trained",)
 
     dims: int = param(64, help="principal components per stage", low=1, high=10**4)
     by: str = param("erm", help="method by name")

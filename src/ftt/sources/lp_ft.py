@@ -37,7 +37,7 @@ class LpFt(Source):
     """Features of a network that was trained from a fitted head on."""
 
     name: ClassVar[str] = "lp-ft"
-    trainings: ClassVar[tuple[str, ...]] = ("lp-ft",)
+    needs: ClassVar[tuple[str, ...]] = ("lp-ft",)
 
     by: str = param("erm", help="method by name")
 

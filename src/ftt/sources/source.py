@@ -30,11 +30,16 @@ class Source(Configurable, ABC):
     Every training it asks for is kept under its own key, so that recipes which need the same one share it.
     """
 
-    trainings: ClassVar[tuple[str, ...]] = ()
-    """Names of the trainings it needs; recipes that name the same one share it."""
+    needs: ClassVar[tuple[str, ...]] = ()
+    """Names of the trainings that sources of this kind need."""
 
     uses_target: ClassVar[bool] = False
     """Whether it looks at the target split, with its observed labels; the test split is never in reach."""
+
+    @property
+    def trainings(self) -> tuple[str, ...]:
+        """Names of the trainings it needs; recipes that name the same one share it."""
+        return self.needs
 
     @property
     def title(self) -> str:

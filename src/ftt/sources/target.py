@@ -24,7 +24,7 @@ class Target(Source):
     """Features of a network trained on the target split, balanced over the attribute."""
 
     name: ClassVar[str] = "target"
-    trainings: ClassVar[tuple[str, ...]] = ("target",)
+    needs: ClassVar[tuple[str, ...]] = ("target",)
     uses_target: ClassVar[bool] = True
 
     by: str = param("erm", help="method by name")

@@ -38,7 +38,7 @@ class Taught(Source):
     """Features of a network trained on the labels that a probe of the target split predicts."""
 
     name: ClassVar[str] = "taught"
-    trainings: ClassVar[tuple[str, ...]] = ("trained", "taught")
+    needs: ClassVar[tuple[str, ...]] = ("trained", "taught")
     uses_target: ClassVar[bool] = True
 
     teacher: str = param(
@@ -51,6 +51,11 @@ class Taught(Source):
     labels: str = param(
         "hard", help="train on the teacher's answers, or on its probabilities", choices=("hard", "soft"), added=True
     )
+
+    @property
+    def trainings(self) -> tuple[str, ...]:
+        """A teacher that probes the initial features needs no network trained on the observed labels."""
+        return tuple(name for name in self.needs if name != "trained" or self.teacher != "initial")
 
     def fit(self, job: Job) -> Block:
         seen = self._best([blocks for name, blocks in self._choices(job) if self.teacher in ("auto", name)], job)

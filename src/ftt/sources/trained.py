@@ -23,7 +23,7 @@ class TrainedAlone(Source):
     """Features of a network trained by a method without its parameters changed."""
 
     name: ClassVar[str] = "trained"
-    trainings: ClassVar[tuple[str, ...]] = ("trained",)
+    needs: ClassVar[tuple[str, ...]] = ("trained",)
 
     by: str = param("erm", help="method by name")
 

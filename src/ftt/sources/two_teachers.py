@@ -7,6 +7,9 @@ fine-tuned network is; their errors differ, and neither follows the shortcut.
 
     ŷ(x) = argmax_k ½·(P_probe(k | x) + P_target(k | x)).
 
+With ``teacher="initial"`` (the recipe ``target-taught``) nothing is trained on the observed labels, which saves one of
+three trainings; it gives up what they know about the core where they are cleaner than the teachers.
+
 When not to use: with a few hundred target rows or fewer, which a network remembers instead of learning from them.
 """
 
@@ -32,7 +35,11 @@ class TwoTeachers(Taught):
     """Features of a network trained on labels that a target probe and a fine-tuned network predict together."""
 
     name: ClassVar[str] = "two-teachers"
-    trainings: ClassVar[tuple[str, ...]] = ("trained", "target", "two-teachers")
+    needs: ClassVar[tuple[str, ...]] = ("trained", "target", "two-teachers")
+
+    @property
+    def title(self) -> str:
+        return "target-taught" if self.teacher == "initial" else self.name
 
     def teach(self, job: Job, seen: list[Block]) -> FloatArray:
         logits = job.features([job.own_head(Target(by=self.by).fit(job))], job.split).astype(np.float64)

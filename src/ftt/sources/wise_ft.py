@@ -41,7 +41,7 @@ class WiseFT(Source):
     """Features of the network between the initial and the trained one."""
 
     name: ClassVar[str] = "wise-ft"
-    trainings: ClassVar[tuple[str, ...]] = ("trained",)
+    needs: ClassVar[tuple[str, ...]] = ("trained",)
     uses_target: ClassVar[bool] = True
 
     alpha: float | None = param(

@@ -163,4 +163,4 @@ def _rate(rate: Rate | None) -> tuple[str, str]:
 
 
 def _points(gain: Estimate) -> str:
-    return f"{100 * gain.low:+.0f} to {100 * gain.high:+.0f}"
+    return f"{100 * gain.low:+.0f} to {100 * gain.high:+.0f}".replace("-", "−")

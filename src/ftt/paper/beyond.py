@@ -92,8 +92,9 @@ def beyond_findings(table: ResultTable, request: Request, home: Home) -> Finding
 def _sentences(table: ResultTable, best: str, common: list[str]) -> Iterator[str]:
     """What the best recipe gains, over all settings and where training harms most."""
     cells = next(cells for cells in [_summary(table, best)] if cells)
+    count = "one setting" if len(common) == 1 else f"{len(common)} settings"
     yield (
-        f"best on average over the {len(common)} settings that all of {', '.join(BEST)} were run in: {best}, "
+        f"best on average over the {count} that all of {', '.join(BEST)} were run in: {best}, "
         f"{cells[2]} points against FTT (worst group); distinguishably above / below it in {cells[3]} settings; "
         f"worst setting against the best of initial features, ERM and FTT: {cells[4]}"
     )

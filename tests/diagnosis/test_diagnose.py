@@ -152,7 +152,7 @@ def test_an_answer_that_cannot_be_given_has_words_and_no_gain(
     assert not found.verdict.sure
     assert words in found.headline
     assert all(line in str(found) for line in found.sentences())
-    assert found.headline in json.dumps(found.chart().to_dict())
+    assert found.headline in json.dumps(found.chart().to_dict(), ensure_ascii=False)
 
 
 def test_the_predicted_attribute_gives_the_noise_that_the_given_one_gives() -> None:
@@ -236,7 +236,7 @@ def test_what_is_printed_framed_and_written_are_the_same_numbers() -> None:
     assert frame.loc["core_noise", "value"] == found.core.value
     assert f"{100 * found.core.value:.1f}" in str(found)
     assert "<table>" in found._repr_html_()
-    assert found.headline in json.dumps(found.chart().to_dict())
+    assert found.headline in json.dumps(found.chart().to_dict(), ensure_ascii=False)
 
 
 def test_names_from_data_are_escaped_in_html() -> None:

@@ -111,7 +111,7 @@ def _layers(size: tuple[int, int], batch: int, repeats: int) -> tuple[dict[str, 
     labels, none = torch.from_numpy(np.arange(batch) % 2), torch.zeros(batch, 0)
     networks = {
         "fast": build(backbone, 0, 2, seed=0).train(),
-        "plain": build(_with_torch_layers(backbone), 0, 2, seed=0).train(),
+        "plain": build(with_torch_layers(backbone), 0, 2, seed=0).train(),
     }
     gradients = {}
     for name, network in networks.items():
@@ -126,8 +126,8 @@ def _layers(size: tuple[int, int], batch: int, repeats: int) -> tuple[dict[str, 
     steps: dict[str, Callable[[], Any]] = {"product": lambda: square @ square}
     for name, network in networks.items():
         optimizer = make_optimizer(network, Training(lr=1e-3, weight_decay=0))
-        steps[name] = _step(network, optimizer, lambda: backbone.prepare(images), labels, lambda x: none)
-    seconds = _medians(steps, repeats)
+        steps[name] = step_of(network, optimizer, lambda: backbone.prepare(images), labels, lambda x: none)
+    seconds = medians(steps, repeats)
     peak = 2 * 1024**3 / seconds["product"]
     busy = {name: operations / seconds[name] / peak for name in networks}
     apart = float((gradients["plain"] - gradients["fast"]).norm() / gradients["plain"].norm())
@@ -137,7 +137,8 @@ def _layers(size: tuple[int, int], batch: int, repeats: int) -> tuple[dict[str, 
     )
 
 
-def _with_torch_layers(lite0: Backbone) -> Backbone:
+def with_torch_layers(lite0: Backbone) -> Backbone:
+    """The same network with the layers that timm gives it."""
     import timm
 
     plain = copy.deepcopy(lite0)
@@ -168,11 +169,11 @@ def _measure(name: str, size: int, repeats: int) -> dict[str, float]:
             else torch.optim.SGD(network.parameters(), lr=settings.lr, momentum=settings.momentum)
         )
         layout = torch.contiguous_format if base is plain else torch.channels_last
-        return _step(
+        return step_of(
             network, optimizer, lambda: backbone.prepare(images).contiguous(memory_format=layout), labels, frozen
         )
 
-    return _medians(
+    return medians(
         {
             "erm": step(backbone, lambda x: torch.zeros(size, 0), 0, ours=True),
             "ftt": step(backbone, lambda x: cached, dims, ours=True),
@@ -199,9 +200,9 @@ def _frozen_branch(name: str, size: int, repeats: int) -> tuple[dict[str, float]
         "plain channels_last": lambda: _forward(backbone, x),
         "fast": fast_forward,
     }
-    medians = _medians(forwards, repeats)
+    seconds = medians(forwards, repeats)
     wanted = _forward(plain, flat)
-    return medians, float((wanted - fast_forward()).abs().max() / wanted.std())
+    return seconds, float((wanted - fast_forward()).abs().max() / wanted.std())
 
 
 def _in_layout(backbone: Backbone, layout: torch.memory_format) -> Backbone:
@@ -214,7 +215,7 @@ def _forward(backbone: Backbone, x: Tensor) -> Tensor:
     return out
 
 
-def _step(
+def step_of(
     network: TwoBranch,
     optimizer: torch.optim.Optimizer,
     prepare: Callable[[], Tensor],
@@ -233,7 +234,7 @@ def _step(
     return step
 
 
-def _medians(steps: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
+def medians(steps: dict[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
     """Median CPU time of each, taken in turns so that a busy machine slows all alike."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for step in steps.values():

@@ -145,6 +145,7 @@ BACKBONES: Registry[type[Backbone]] = Registry(
     "backbone",
     "backbones",
     {
+        "dense": ("ftt.backbones.dense:Dense", "dense:390x390: hidden layers with ReLU, random weights"),
         "hf": ("ftt.backbones.hf:HuggingFace", "hf:minilm (offline), hf:<folder or name>: text encoders, extra [text]"),
         "identity": ("ftt.backbones.identity:Identity", "the inputs themselves are the features"),
         "lite0": ("ftt.backbones.lite0:Lite0", "EfficientNet-Lite0, ImageNet weights from a pip package"),

@@ -31,7 +31,7 @@ def roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Roots:
     return Roots(tmp_path / "cache", None)
 
 
-@pytest.mark.parametrize("name", ["lite0", "identity", "mlp:8", "tinyconv:3", "timm-random:resnet18"])
+@pytest.mark.parametrize("name", ["lite0", "identity", "mlp:8", "dense:8x4", "tinyconv:3", "timm-random:resnet18"])
 def test_name_is_enough_where_weights_are_pinned_or_drawn_from_a_seed(name: str, roots: Roots) -> None:
     assert fingerprint(name, roots) == name
 

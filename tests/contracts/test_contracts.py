@@ -27,6 +27,7 @@ from tests.contracts.small import ROWS, small_data
 
 TWO_STEPS = Training(epochs=1, batch_size=ROWS // 2, lr=0.05)
 MEMBERS: dict[str, tuple[str, Kind]] = {
+    "dense": ("dense:8x4", "features"),
     "hf": ("hf:minilm", "texts"),
     "identity": ("identity", "features"),
     "lite0": ("lite0", "images"),

@@ -61,6 +61,7 @@ def reproduce(
     from ftt import api
     from ftt.cli.screen import watched
     from ftt.launch import Resources
+    from ftt.launch.filling import unpublished
     from ftt.store import Home
 
     kept, resources = Home.from_environment(home, cache, data), Resources(workers, threads)
@@ -73,14 +74,7 @@ def reproduce(
     }
     if dry_run:
         experiment, wanted = api.requested(name, **request)
-        specs = list(dict.fromkeys(spec for cell in experiment.cells(wanted) for spec in cell.specs))
-        if published is not None:
-            from ftt.paper.published_runs import published_results
-            from ftt.spec import identify
-
-            runs = identify(specs, kept.roots)
-            elsewhere = published_results(published, runs)
-            specs = [run.spec for run in runs if run.key not in elsewhere]
+        specs = unpublished(experiment.cells(wanted), kept, published)
         with watched():
             planned = api.plan(specs, home=kept, resources=resources)
         print_plan(planned, json)

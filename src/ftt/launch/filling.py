@@ -40,7 +40,7 @@ def fill(
     """
     # Before anything is timed or looked for.
     check_place(on)
-    specs = list(dict.fromkeys(spec for cell in cells for spec in cell.specs))
+    specs = _specs(cells)
     runs = identify(specs, home.roots)
     left = [run for run in runs if home.runs.find(run) is None]
     if specs:
@@ -62,6 +62,21 @@ def fill(
     results |= {outcome.run.spec: outcome.result for outcome in outcomes}
     measured = [Measured(cell, tuple(r for spec in cell.specs if (r := results[spec]) is not None)) for cell in cells]
     return ResultTable(measured), {one.run.id: one.error for one in outcomes if one.error is not None}
+
+
+def unpublished(cells: Sequence[Cell], home: Home, published: Path | None) -> list[Spec]:
+    """What `fill` takes from the store or runs: every run of the cells that a folder of pages does not hold."""
+    specs = _specs(cells)
+    if published is None:
+        return specs
+    runs = identify(specs, home.roots)
+    found = published_results(published, runs)
+    return [run.spec for run in runs if run.key not in found]
+
+
+def _specs(cells: Sequence[Cell]) -> list[Spec]:
+    """The runs of all cells; those that several cells share, once."""
+    return list(dict.fromkeys(spec for cell in cells for spec in cell.specs))
 
 
 def _found_in(folder: Path, runs: Sequence[Run]) -> dict[Spec, Result]:

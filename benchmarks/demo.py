@@ -1,7 +1,7 @@
 """The demo's four trainings at full size: wall time of this tree's `ftt demo --full` beside that of an older tree.
 
-Faster steps and two trainings at a time, as a user meets them; the older tree trains one after another on all cores. Both
-arms start with an empty store and the data set unpacked. Wall time: run it where nothing else runs.
+Faster steps and two trainings at a time, as a user meets them; the older tree trains one after another on all cores.
+Both arms start with an empty store and the data set unpacked. Wall time: run it where nothing else runs.
 
 python -m benchmarks.harness demo
 """

@@ -100,6 +100,19 @@ def test_irm_adds_the_mean_penalty_of_the_environments_and_raises_it_after_the_w
     assert [method.resets_optimizer(step) for step in (4, 5, 6)] == [False, True, False]
 
 
+def test_the_penalty_of_irm_from_all_rows_is_the_square_of_the_derivative_by_autograd() -> None:
+    logits = torch.randn(16, 2, dtype=torch.float64)
+    y, a = torch.randint(0, 2, (16,)), torch.arange(16) % 2
+    risks, squares = [], []
+    for e in (0, 1):
+        scale = torch.ones((), dtype=torch.float64, requires_grad=True)
+        risk = cross_entropy(logits[a == e] * scale, y[a == e])
+        squares.append(torch.autograd.grad(risk, scale)[0] ** 2)
+        risks.append(risk.detach())
+    loss = IRM(warmup=0, penalty=1000.0, estimate="square").loss(Outputs(logits), Batch(y, a, 0, 0), {})
+    assert float(loss) == pytest.approx(float(sum(risks) / 2 + 1000 * sum(squares) / 2))
+
+
 def test_irm_by_halves_ignores_the_attribute_and_grows_with_the_epoch() -> None:
     logits, y = torch.randn(16, 2), torch.randint(0, 2, (16,))
     method = IRM(variant="halves")

@@ -33,7 +33,7 @@ PUBLISHED_TRAINING: Options = {
     # They add 0.0011·‖w‖² to the loss, whose derivative is twice that.
     "weight_decay": 2 * 0.00110794568,
 }
-PUBLISHED_PENALTY: Options = {"penalty": 91257.18613115903, "warmup": 190}
+PUBLISHED_PENALTY: Options = {"penalty": 91257.18613115903, "warmup": 190, "estimate": "square"}
 """What the authors' script for coloured MNIST is called with."""
 CONTRASTIVE_EPOCHS = 3
 OURS: Options = {"test_noise": 0.5}

@@ -180,7 +180,7 @@ def by_setting(table: ResultTable) -> TextTable:
         )
     means = [[v for c in table.columns if (v := table.mean(row, c)) is not None] for row in table.rows]
     rows.append(["mean", *(percent(statistics.fmean(v)) if len(v) == len(table.columns) else "–" for v in means)])
-    return TextTable("worst group accuracy in % (largest mean in bold)", ["noise", *table.rows], rows)
+    return TextTable("worst group accuracy in % (largest mean in bold)", ["setting", *table.rows], rows)
 
 
 def difference_table(table: ResultTable) -> TextTable:
@@ -193,7 +193,7 @@ def difference_table(table: ResultTable) -> TextTable:
             d = against(table, row, "ftt", column)
             cells.append("–" if d is None else f"{signed(d.value)} [{signed(d.low)}, {signed(d.high)}]")
         rows.append([column, *cells])
-    return TextTable("difference to FTT in points [95 % interval]", ["noise", *shown], rows)
+    return TextTable("difference to FTT in points [95 % interval]", ["setting", *shown], rows)
 
 
 def rows_cells(request: Request) -> list[Cell]:

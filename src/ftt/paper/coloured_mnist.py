@@ -17,7 +17,7 @@ from ftt.store import Home
 NOISES = ((0.25, 0.15), (0.15, 0.25), (0.10, 0.10))
 """Core noise and mean colour noise; the first pair is the authors'."""
 ORACLE = "ERM without colours"
-AS_PUBLISHED = "IRM as published"
+AS_PUBLISHED = "irm, its authors' settings"
 HEADS = ("erm", ORACLE, "irm", "group-dro", "jtt", "ftt", "ftt, contrastive")
 """Recipes that train a last layer, in the order of the table."""
 ROWS = ("init", *HEADS, "both", "taught", "all-three")

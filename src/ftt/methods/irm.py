@@ -5,11 +5,10 @@ multiplied by s,
 
     loss = mean_e R_e(1) + λ · mean_e D_e,      D_e = R'_{e,even}(1) · R'_{e,odd}(1),
 
-an unbiased estimate of the squared derivative from the even and odd rows of the environment (estimate ``product``,
-which their text recommends for batches), or D_e = R'_e(1)² from all of its rows (``square``, what their experiment on
-coloured MNIST computes with all rows in every batch). At a penalty of 1e5 the two differ: the product of two noisy
-derivatives jumps about by more than the risk, the square does not. The derivative has a closed form,
-mean_i Σ_k (softmax_ik − [k = y_i])·logit_ik, so no second pass through autograd is needed.
+an unbiased estimate of the squared derivative from the even and odd rows of the environment (estimate ``product``), or
+D_e = R'_e(1)² from all of its rows (``square``, what their experiment on coloured MNIST computes with all rows in every
+batch). The derivative has a closed form, mean_i Σ_k (softmax_ik − [k = y_i])·logit_ik, so no second pass through
+autograd is needed.
 
 ``environments`` is DomainBed's schedule, which the paper names: environments are those of the data, or else the
 attribute values, λ is 1 for 500 steps and 100 afterwards, the optimiser starts anew at the switch. ``halves`` is what

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ftt.backbones.depthwise import Depthwise, is_depthwise
+from ftt.backbones.expansion import InvertedResidual
 
 SMALL = 32
 """Pixels of a map up to which a 1×1 convolution is trained as a matrix product.
@@ -41,6 +42,16 @@ def use_plain_layers(network: nn.Module) -> None:
                 setattr(parent, name, nn.ReLU6(inplace=True))
             elif isinstance(child, Depthwise | Pointwise):
                 setattr(parent, name, _plain(child))
+            elif isinstance(child, InvertedResidual):
+                setattr(parent, name, _plain_block(child))
+
+
+def _plain_block(block: InvertedResidual) -> nn.Module:
+    from timm.models._efficientnet_blocks import InvertedResidual as TimmInvertedResidual
+
+    made: nn.Module = TimmInvertedResidual.__new__(TimmInvertedResidual)
+    made.__dict__.update(block.__dict__)
+    return made
 
 
 def _plain(layer: nn.Conv2d) -> nn.Conv2d:
@@ -63,6 +74,7 @@ def _plain(layer: nn.Conv2d) -> nn.Conv2d:
 
 def _faster(layer: nn.Module) -> nn.Module | None:
     from timm.layers.conv2d_same import Conv2dSame
+    from timm.models._efficientnet_blocks import InvertedResidual as TimmInvertedResidual
 
     # Exact types: what a subclass changes is unknown.
     if type(layer) is nn.ReLU6 and layer.inplace:
@@ -71,6 +83,8 @@ def _faster(layer: nn.Module) -> nn.Module | None:
         return Depthwise.like(layer, same=isinstance(layer, Conv2dSame))
     if type(layer) is nn.Conv2d and Pointwise.suits(layer):
         return Pointwise.like(layer)
+    if type(layer) is TimmInvertedResidual and InvertedResidual.suits(layer):
+        return InvertedResidual.like(layer)
     return None
 
 

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
-from torch.autograd import gradcheck
+from torch.autograd import gradcheck, gradgradcheck
 from torch.nn.functional import cross_entropy
 
 from ftt.backbones import expansion
@@ -75,7 +75,9 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_gradients_are_those_of_finite_differences() -> None:
     convolution, norm = layers(3, 5, torch.float64)
     x = maps(2, 3, 3, 2, torch.float64).requires_grad_()
-    assert gradcheck(lambda x, *_: expand(x, convolution, norm), (x, convolution.weight, norm.weight, norm.bias))
+    inputs = (x, convolution.weight, norm.weight, norm.bias)
+    assert gradcheck(lambda x, *_: expand(x, convolution, norm), inputs)
+    assert gradgradcheck(lambda x, *_: expand(x, convolution, norm), inputs, fast_mode=True)
 
 
 @pytest.mark.parametrize("mean", [0.0, 30.0])

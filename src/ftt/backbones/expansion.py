@@ -35,6 +35,7 @@ from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import batch_norm
 
 ROWS_PER_CHANNEL = 25
 """Rows (images times pixels) per channel of the narrow map from which on the covariance is worth its cost."""
@@ -139,14 +140,19 @@ class _Expand(torch.autograd.Function):
         out = x.new_empty(n, len(weight))
         for rows, wide in zip(_blocks(centred, out), _blocks(out, out), strict=True):
             torch.mm(rows, matrix, out=wide).clamp_(0, 6)
-        ctx.save_for_backward(centred, weight, gamma, spread, precision, scaled, out)
+        ctx.save_for_backward(x, weight, gamma, beta, centred, spread, precision, scaled, out)
+        ctx.eps = eps
         means = weight @ mean
         ctx.mark_non_differentiable(means, variance)
         return out, means, variance
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        centred, weight, gamma, spread, precision, scaled, out = ctx.saved_tensors
+        *inputs, centred, spread, precision, scaled, out = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            # Somebody wants gradients of gradients, so these have to be made of what autograd knows.
+            return *_differentiable(inputs, ctx.eps, grads[0], ctx.needs_input_grad), None
+        _, weight, gamma, _ = inputs
         n, c = len(out), weight.shape[1]
         products = out.new_zeros(c + 1, len(weight))
         d_x = out.new_empty(n, c) if ctx.needs_input_grad[0] else None
@@ -167,6 +173,14 @@ class _Expand(torch.autograd.Function):
             back = torch.cat([weight.T @ (shrunk.unsqueeze(1) * scaled), (d_beta @ scaled).unsqueeze(0)])
             d_x.addmm_(centred, back, alpha=-1 / n)
         return d_x, d_weight, d_gamma, d_beta, None
+
+
+def _differentiable(inputs: list[Tensor], eps: float, grad: Tensor, wanted: tuple[bool, ...]) -> list[Tensor | None]:
+    x, weight, gamma, beta = inputs
+    out = batch_norm(x @ weight.T, None, None, gamma, beta, training=True, eps=eps).clamp(0, 6)
+    asked = [tensor for tensor, needed in zip(inputs, wanted, strict=False) if needed]
+    found = iter(torch.autograd.grad(out, asked, grad, create_graph=True))
+    return [next(found) if needed else None for needed in wanted[:4]]
 
 
 def _blocks(x: Tensor, wide: Tensor) -> tuple[Tensor, ...]:

@@ -135,5 +135,9 @@ class _ClipInPlace(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
         (out,) = ctx.saved_tensors
-        gradient: Tensor = torch.ops.aten.hardtanh_backward(grads[0], out, 0, 6)
+        (grad,) = grads
+        if out.is_contiguous(memory_format=torch.channels_last):
+            # What comes back from a mean over pixels has another layout, and BatchNorm is slow if it gets two.
+            grad = grad.contiguous(memory_format=torch.channels_last)
+        gradient: Tensor = torch.ops.aten.hardtanh_backward(grad, out, 0, 6)
         return gradient

@@ -117,7 +117,7 @@ class Show:
         with pools.limited_to(threads):
             seconds = estimate(pending, self.home.roots, at_once=min(workers, len(pending)))
         # Starting the workers, probing and drawing are not in it.
-        say(f"about {_minutes(1.2 * seconds + 20)} on this machine; the first row comes in seconds")
+        say(f"about {_minutes(seconds + 20)} on this machine; the first row comes in seconds")
 
     def note(self, outcome: Outcome) -> None:
         """A run has ended: report the row that it completes, and the first verdict."""

@@ -174,7 +174,7 @@ def _works(
             {**spec.data.identity(), **dict.fromkeys(("seed", "core_noise", "spurious_noise"))}, spec.backbone
         )
         if kind not in measured:
-            measured[kind] = _pilot_together(spec, roots, at_once), count(spec, roots)
+            measured[kind] = _slowed(pilot(spec, roots), at_once), count(spec, roots)
         (cost, operations), where = measured[kind], f"{spec.data.name}, {spec.backbone}"
         features = digest(spec.data.identity(), spec.backbone)
         # Plain training does not look at the initial features.
@@ -196,13 +196,21 @@ def _works(
                 )
 
 
-def _pilot_together(spec: Spec, roots: Roots, at_once: int) -> Cost:
-    """The slowest of several pilots at the same time: runs side by side slow each other down."""
+def _slowed(cost: Cost, at_once: int) -> Cost:
+    """What a pilot costs with others beside it: runs side by side share memory, and often cores."""
     if at_once == 1:
-        return pilot(spec, roots)
+        return cost
+    square, stream = torch.ones(512, 512), torch.ones(1 << 22)
+
+    def work() -> float:
+        # Arithmetic and memory in long operations that leave the interpreter free, unlike the short ones of a network.
+        return _seconds(lambda: [(square @ square, stream * 2) for _ in range(4)])
+
+    alone = work()
     with ThreadPoolExecutor(at_once) as pool:
-        found = list(pool.map(lambda _: pilot(spec, roots), range(at_once)))
-    return max(found, key=lambda cost: cost.training)
+        together = max(pool.map(lambda _: work(), range(at_once)))
+    slower = max(1.0, together / alone)
+    return replace(cost, training=slower * cost.training, forward=slower * cost.forward)
 
 
 OWN = "own"
@@ -236,7 +244,7 @@ def _images(spec: Spec, rows: int) -> int:
     return rows * (sum(stage.epochs for stage in method.stages(spec.train.epochs)) if method else spec.train.epochs)
 
 
-def _seconds(work: Callable[[], None]) -> float:
+def _seconds(work: Callable[[], object]) -> float:
     work()
     taken = []
     for _ in range(REPEATS):

@@ -16,6 +16,7 @@ from ftt.runs.time_estimate import Cost, estimate
 from ftt.spec import Spec, Training
 
 MEASURE = time_estimate.pilot
+SLOWDOWN = time_estimate.slowdown
 ROOTS = Roots.from_environment()
 SPEC = Spec(data=Digits(), backbone="tinyconv", recipe=Recipe(None, ERM()), train=Training(epochs=3))
 
@@ -25,6 +26,7 @@ def _known_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         time_estimate, "pilot", lambda spec, roots: Cost(training=2.0, forward=1.0, train_rows=10, rows=30)
     )
+    monkeypatch.setattr(time_estimate, "slowdown", lambda at_once: 1.0)
 
 
 def test_plain_training_costs_its_epochs_and_a_pass_over_the_data() -> None:
@@ -55,6 +57,14 @@ def test_runs_side_by_side_end_with_the_last_worker() -> None:
     seeds = [replace(SPEC, data=Digits(seed=seed), seed=seed) for seed in range(3)]
     one = estimate([SPEC], ROOTS)
     assert [estimate(seeds, ROOTS, at_once=count) for count in (1, 2, 3)] == [3 * one, 2 * one, one]
+
+
+def test_runs_that_slow_each_other_down_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert SLOWDOWN(1) == 1
+    assert SLOWDOWN(2) >= 1
+    alone = estimate([SPEC], ROOTS, at_once=2)
+    monkeypatch.setattr(time_estimate, "slowdown", lambda at_once: 1.5)
+    assert estimate([SPEC], ROOTS, at_once=2) == 1.5 * alone
 
 
 def test_what_trains_nothing_costs_one_pass() -> None:

@@ -106,15 +106,15 @@ def estimate(pending: Sequence[Spec], roots: Roots, *, at_once: int = 1) -> floa
     An upper bound: features and trainings that earlier runs left in the store are not taken into account.
     """
     free = [0.0] * at_once
-    for seconds in costs(pending, roots, at_once):
+    for seconds in costs(pending, roots):
         heapq.heappush(free, heapq.heappop(free) + seconds)
-    return max(free)
+    return max(free) * slowdown(at_once)
 
 
-def costs(pending: Sequence[Spec], roots: Roots, at_once: int = 1) -> list[float]:
+def costs(pending: Sequence[Spec], roots: Roots) -> list[float]:
     """Seconds of every run; what several of them share is counted for the first."""
     seconds = [0.0] * len(pending)
-    for number, work, _ in _works(pending, roots, at_once):
+    for number, work, _ in _works(pending, roots):
         seconds[number] += work.seconds
     return seconds
 
@@ -164,7 +164,7 @@ def _looked_up(work: Work, spec: Spec, training: str, data: GroupedData, home: H
 
 
 def _works(
-    pending: Sequence[Spec], roots: Roots, at_once: int = 1, count: Callable[[Spec, Roots], float] = lambda *_: 0.0
+    pending: Sequence[Spec], roots: Roots, count: Callable[[Spec, Roots], float] = lambda *_: 0.0
 ) -> Iterator[tuple[int, Work, str]]:
     """Everything to compute, with the number of the first Spec that needs it and the name of its training."""
     measured: dict[str, tuple[Cost, float]] = {}
@@ -174,7 +174,7 @@ def _works(
             {**spec.data.identity(), **dict.fromkeys(("seed", "core_noise", "spurious_noise"))}, spec.backbone
         )
         if kind not in measured:
-            measured[kind] = _slowed(pilot(spec, roots), at_once), count(spec, roots)
+            measured[kind] = pilot(spec, roots), count(spec, roots)
         (cost, operations), where = measured[kind], f"{spec.data.name}, {spec.backbone}"
         features = digest(spec.data.identity(), spec.backbone)
         # Plain training does not look at the initial features.
@@ -196,10 +196,10 @@ def _works(
                 )
 
 
-def _slowed(cost: Cost, at_once: int) -> Cost:
-    """What a pilot costs with others beside it: runs side by side share memory, and often cores."""
+def slowdown(at_once: int) -> float:
+    """How much slower a run becomes with others beside it: they share memory, and often cores."""
     if at_once == 1:
-        return cost
+        return 1.0
     square, stream = torch.ones(512, 512), torch.ones(1 << 22)
 
     def work() -> float:
@@ -209,8 +209,7 @@ def _slowed(cost: Cost, at_once: int) -> Cost:
     alone = work()
     with ThreadPoolExecutor(at_once) as pool:
         together = max(pool.map(lambda _: work(), range(at_once)))
-    slower = max(1.0, together / alone)
-    return replace(cost, training=slower * cost.training, forward=slower * cost.forward)
+    return max(1.0, together / alone)
 
 
 OWN = "own"

@@ -69,6 +69,17 @@ def test_shards_of_one_process_have_the_bits_of_one_pass(
     made_once(Home(tmp_path))
 
 
+def test_a_worker_helps_and_one_that_dies_leaves_nothing_undone(
+    data: Embeddings, expected: Float32Array, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, executable in (("living", sys.executable), ("dead", shutil.which("false"))):
+        monkeypatch.setattr(sys, "executable", executable)
+        home = Home(tmp_path / name)
+        found = extract_features(data, BACKBONE, home, resources=Resources(workers=2, threads=1))
+        np.testing.assert_array_equal(found.array(), expected)
+        made_once(home)
+
+
 def test_wrong_calls_are_told(data: Embeddings, tmp_path: Path) -> None:
     with pytest.raises(FttError, match="did you mean 'local'"):
         extract_features(data, BACKBONE, Home(tmp_path), on="locale")

@@ -1,18 +1,24 @@
 """Features of a split, extracted shard by shard: in this process, by worker processes, or by tasks on Ray.
 
-A task is told the number of its shard, reads the inputs of these rows and leaves their features in the store, where
-every later stage reads them (`ftt.store.artifacts`). A shard is made once. After any death the same call makes what is
-missing. Batches begin at the same rows whoever makes a shard, so that features are the same to the bit.
+Whoever makes a shard reads the inputs of its rows and leaves their features in the store, where every later stage reads
+them (`ftt.store.artifacts`). A shard is made once. After any death the same call makes what is missing. Batches begin
+at the same rows whoever makes a shard, so that features are the same to the bit.
+
+Worker processes help this one, which needs the network anyway and does not wait until they have loaded it. All take
+shards that nobody has begun, so a worker that dies leaves nothing undone.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import queue
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from filelock import Timeout
 from safetensors.numpy import load, save
 
 from ftt import registry
@@ -23,16 +29,14 @@ from ftt.caching import Artifact, MakeRows
 from ftt.data import Dataset, Inputs, Roots
 from ftt.errors import FttError, unknown
 from ftt.launch.launcher import ALL, Resources
-from ftt.launch.local import Task, in_processes
+from ftt.launch.local import Inbox, Task, Worker
 from ftt.params import Json
-from ftt.progress import track
+from ftt.progress import say, track
 from ftt.rows import BLOCK, Rows
 from ftt.store import Home
 from ftt.store.artifacts import PHI, SHARD, ShardedTable, write
 
 SPLITS = ("train", "val", "test")
-ATTEMPTS = 4
-"""How often a shard may be begun whose worker dies."""
 
 
 def extract_features(
@@ -56,9 +60,9 @@ def extract_features(
         Where features are kept and where data may be. Nodes of a Ray cluster that do not see it send their shards here.
     split : {"train", "val", "test"}
     on : {"local", "ray"}
-        Processes of this machine (this process if one worker is enough), or tasks on a Ray cluster.
+        This process and others beside it on this machine, or tasks on a Ray cluster.
     resources : Resources
-        Shards at once, and threads of each.
+        Shards at once, one of them in this process if it is local, and threads of each.
 
     Returns
     -------
@@ -75,15 +79,38 @@ def extract_features(
     workers, threads = resources.divide(len(table))
     stored = len(inputs) > BLOCK and not (network.passes_on and inputs.kind == "features")
     missing = table.missing() if stored else []
-    if len(missing) > 1 and (on == "ray" or workers > 1):
-        wanted: dict[str, Json] = {"data": data.describe(), "backbone": backbone, "split": split, "key": key}
-        given: dict[str, Json] = {**_places(home), "features": wanted}
-        tasks = {n: Task(f"shard {n}", {**given, "shard": n, "rows": len(inputs)}) for n in missing}
-        made = _on_ray(tasks, home, table, resources) if on == "ray" else _in_processes(tasks, workers, threads)
+    wanted: dict[str, Json] = {"data": data.describe(), "backbone": backbone, "split": split, "key": key}
+    order: dict[str, Json] = {**_places(home), "features": wanted, "rows": len(inputs)}
+    if on == "ray" and len(missing) > 1:
+        tasks = {n: Task(f"shard {n}", {**order, "shard": n}) for n in missing}
+        made = _on_ray(tasks, home, table, resources)
         for _ in track(made, f"shards of {split}", total=len(table), done=len(table) - len(missing)):
             pass
-    with pools.limited_to(threads):
+    helpers = min(workers, len(missing)) - 1 if on == "local" else 0
+    with _helped(order, missing, helpers, threads), pools.limited_to(threads):
         return extract(network, inputs, split, home.artifacts)
+
+
+@contextlib.contextmanager
+def _helped(order: dict[str, Json], missing: list[int], helpers: int, threads: int) -> Iterator[None]:
+    """Worker processes make shards, too, each beginning elsewhere; they are ended when all shards are there."""
+    inbox: Inbox = queue.Queue()
+    workers = []
+    try:
+        for number in range(helpers):
+            begin = (number + 1) * len(missing) // (helpers + 1)
+            workers.append(Worker(threads, inbox))
+            workers[-1].send({**order, "shards": [*missing[begin:], *missing[:begin]]})
+        yield
+        while not inbox.empty():
+            worker, message = inbox.get()
+            if message is None:
+                say(f"a worker died ({worker.cause()}); its rows were left to the others")
+            elif "error" in message:
+                say(f"a worker failed ({message['error']}); its rows were left to the others")
+    finally:
+        for worker in workers:
+            worker.end()
 
 
 def _places(home: Home) -> dict[str, Json]:
@@ -92,12 +119,6 @@ def _places(home: Home) -> dict[str, Json]:
         "cache": str(home.roots.cache.resolve()),
         "placed": str(home.roots.data.resolve()) if home.roots.data else None,
     }
-
-
-def _in_processes(tasks: dict[int, Task], workers: int, threads: int) -> Iterator[int]:
-    for answer in in_processes(tasks, min(workers, len(tasks)), threads, attempts=ATTEMPTS):
-        _refuse(answer.index, answer.content.get("error") if answer.content else f"its worker died ({answer.cause})")
-        yield answer.index
 
 
 def _on_ray(tasks: dict[int, Task], home: Home, table: ShardedTable, resources: Resources) -> Iterator[int]:
@@ -131,12 +152,23 @@ def make_shard_on_node(order: dict[str, Any], token: str) -> bytes:
     return save({PHI: _maker(order)(first, min(first + SHARD, order["rows"]))})
 
 
-def make_shard(order: dict[str, Any]) -> dict[str, Json]:
-    """What a worker does with an order: make one shard and leave it in the store."""
+def make_shard(order: dict[str, Any]) -> None:
+    """Make one shard and leave it in the store."""
+    _table(order).keep(order["shard"])
+
+
+def make_shards(order: dict[str, Any]) -> dict[str, Json]:
+    """What a worker does with an order: make those of its shards that nobody else has begun."""
+    table = _table(order)
+    for number in order["shards"]:
+        with contextlib.suppress(Timeout):
+            table.keep(number, wait=False)
+    return {"shards": order["shards"]}
+
+
+def _table(order: dict[str, Any]) -> ShardedTable:
     home = Home(Path(order["home"]), _roots(order))
-    maker = _maker(order)
-    ShardedTable(home.artifacts, "features", order["features"]["key"], order["rows"], maker).keep(order["shard"])
-    return {"shard": order["shard"]}
+    return ShardedTable(home.artifacts, "features", order["features"]["key"], order["rows"], _maker(order))
 
 
 def _maker(order: dict[str, Any]) -> MakeRows:

@@ -88,16 +88,11 @@ class Answer:
     cause: str = ""
 
 
-def _first(waiting: Mapping[int, Task]) -> int:
-    return next(iter(waiting))
-
-
 def in_processes(
     tasks: Mapping[int, Task],
     workers: int,
     threads: int,
-    choose: Callable[[Mapping[int, Task]], int] = _first,
-    attempts: int = ATTEMPTS,
+    choose: Callable[[Mapping[int, Task]], int],
 ) -> Iterator[Answer]:
     """Have numbered tasks done by worker processes, each for several; answers in the order in which they end.
 
@@ -105,8 +100,6 @@ def in_processes(
     ----------
     choose : callable
         Which of the waiting tasks is begun next.
-    attempts : int
-        How often a task may be begun whose worker dies.
     """
     waiting, begun = dict(tasks), dict.fromkeys(tasks, 0)
     inbox: Inbox = queue.Queue()
@@ -131,7 +124,7 @@ def in_processes(
             index = worker.at
             if message is None:
                 busy.remove(worker)
-                if begun[index] < attempts:
+                if begun[index] < ATTEMPTS:
                     say(f"{tasks[index].name}: its worker died ({worker.cause()}); trying again")
                     waiting[index] = tasks[index]
                 else:

@@ -71,9 +71,9 @@ def order(run: Run, home: Home) -> dict[str, Json]:
 
 
 def carry_out(given: dict[str, Any], root: Path | None = None) -> dict[str, Json]:
-    """Do what an order says: make a shard of features, or `attempt` a run, below another root if one is given."""
+    """Do what an order says: make shards of features, or `attempt` a run, below another root if one is given."""
     if "features" in given:
-        return _make_shard(given)
+        return _make_shards(given)
     roots = Roots(Path(given["cache"]), Path(given["data"]) if given["data"] else None)
     try:
         spec = Spec.from_description(given["spec"])
@@ -83,11 +83,11 @@ def carry_out(given: dict[str, Any], root: Path | None = None) -> dict[str, Json
     return attempt(spec, Home(root or Path(given["home"]), roots))
 
 
-def _make_shard(given: dict[str, Any]) -> dict[str, Json]:
-    from ftt.launch.extraction import make_shard  # A worker that only runs Specs needs none of this.
+def _make_shards(given: dict[str, Any]) -> dict[str, Json]:
+    from ftt.launch.extraction import make_shards  # A worker that only runs Specs needs none of this.
 
     try:
-        return make_shard(given)
+        return make_shards(given)
     except Exception as error:
         return failure(error)
 

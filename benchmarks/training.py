@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from ftt.backbones import Backbone, create
 from ftt.backbones.folding import fused
+from ftt.backbones.lite0 import Lite0
 from ftt.data import ArrayInputs
 from ftt.spec import Training
 from ftt.train.loop import make_optimizer
@@ -107,11 +108,11 @@ def _layers_row(size: tuple[int, int], target: float, seconds: dict[str, float],
 def _layers(size: tuple[int, int], batch: int, repeats: int) -> tuple[dict[str, float], str]:
     """Seconds of an ERM step with either kind of layer; how far the gradients differ, and how busy the processor is."""
     images = np.random.default_rng(0).integers(0, 256, (batch, *size, 3), dtype=np.uint8)
-    backbone = create("lite0", ArrayInputs(images, "images"))
+    backbone = Lite0()
     labels, none = torch.from_numpy(np.arange(batch) % 2), torch.zeros(batch, 0)
     networks = {
         "fast": build(backbone, 0, 2, seed=0).train(),
-        "plain": build(with_torch_layers(backbone), 0, 2, seed=0).train(),
+        "plain": build(backbone.exportable(), 0, 2, seed=0).train(),
     }
     gradients = {
         name: _gradient(copy.deepcopy(network), backbone.prepare(images)) for name, network in networks.items()
@@ -142,16 +143,6 @@ def _gradient(network: TwoBranch, x: Tensor) -> Tensor:
     logits = network(x, x.new_zeros(len(x), 0))
     cross_entropy(logits, torch.arange(len(x)) % 2).backward()  # type: ignore[no-untyped-call]
     return torch.cat([p.grad.flatten() for p in network.parameters() if p.grad is not None]).double()
-
-
-def with_torch_layers(lite0: Backbone) -> Backbone:
-    """The same network with the layers that timm gives it."""
-    import timm
-
-    plain = copy.deepcopy(lite0)
-    plain.net = timm.create_model("tf_efficientnet_lite0", num_classes=0)
-    plain.load_state_dict(lite0.state_dict())
-    return _in_layout(plain, torch.channels_last)
 
 
 def _measure(name: str, size: int, repeats: int) -> dict[str, float]:

@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.training import medians, step_of, with_torch_layers
-from ftt.backbones import create
-from ftt.data import ArrayInputs
+from benchmarks.training import medians, step_of
+from ftt.backbones.lite0 import Lite0
 from ftt.freed_memory import reuse_freed_memory
 from ftt.spec import Training
 from ftt.threads import limited_to
@@ -61,11 +60,11 @@ def _apart(arm: str, height: int, width: int, steps: int) -> dict[str, float]:
 def take(arm: str, size: tuple[int, int], steps: int) -> dict[str, float]:
     """Median CPU seconds of a step in this process, and the loss of the network afterwards."""
     images = np.random.default_rng(0).integers(0, 256, (BATCH, *size, 3), dtype=np.uint8)
-    backbone = create("lite0", ArrayInputs(images, "images"))
+    backbone = Lite0()
     if arm == "now":
         reuse_freed_memory()
     else:
-        backbone = with_torch_layers(backbone)
+        backbone = backbone.exportable()
     network = build(backbone, 0, 2, seed=0)
     optimizer = make_optimizer(network, Training(lr=1e-3, weight_decay=0))
     labels, none = torch.from_numpy(np.arange(BATCH) % 2), torch.zeros(BATCH, 0)

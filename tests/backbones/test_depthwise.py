@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import torch
@@ -29,13 +28,7 @@ def fast() -> Lite0:
 @pytest.fixture(scope="module")
 def plain(fast: Lite0) -> Lite0:
     """The same network with torch's and timm's own layers."""
-    import timm
-
-    backbone = copy.deepcopy(fast)
-    network: Any = timm.create_model("tf_efficientnet_lite0", num_classes=0)
-    network.load_state_dict(fast.net.state_dict())
-    backbone.net = network.to(memory_format=torch.channels_last)
-    return backbone.eval()
+    return fast.exportable()
 
 
 def images(n: int, size: tuple[int, int], dtype: torch.dtype = torch.float32) -> Tensor:

@@ -16,8 +16,8 @@ from torch.nn.functional import cross_entropy
 
 from ftt.backbones import expansion
 from ftt.backbones.expansion import InvertedResidual, expand
-from ftt.backbones.fast_layers import use_plain_layers
 from ftt.backbones.lite0 import Lite0
+from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 
 
 def layers(c: int, wide: int, dtype: torch.dtype) -> tuple[nn.Conv2d, nn.BatchNorm2d]:
@@ -98,8 +98,7 @@ def lite0() -> Lite0:
 
 
 def plain(backbone: Lite0) -> Lite0:
-    made = copy.deepcopy(backbone)
-    use_plain_layers(made)
+    made = backbone.exportable()
     assert not any(isinstance(module, InvertedResidual) for module in made.modules())
     return made
 
@@ -150,6 +149,7 @@ def test_only_what_is_trained_goes_the_new_way(
 
 
 def test_a_norm_that_averages_over_all_batches_is_left_alone() -> None:
+    ensure_torchvision_imports()
     from timm.models._efficientnet_blocks import InvertedResidual as Theirs
 
     block = Theirs(4, 4, exp_ratio=6, act_layer=nn.ReLU6)

@@ -1,6 +1,9 @@
-"""lite0: timm's network with mapped weights is the network the weights were published for."""
+"""lite0: with mapped weights, it is the network the weights were published for, and timm's to the bit."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -37,6 +40,38 @@ def test_features_agree_with_the_reference_implementation(ours: Lite0, theirs: t
     assert got.shape == (3, 1280)
     assert expected.abs().max() > 0.5
     assert (got - expected).abs().max() < 1e-4
+
+
+@pytest.fixture(scope="module")
+def of_timm(ours: Lite0) -> Lite0:
+    made = ours.exportable()
+    assert type(made.net).__module__.startswith("timm.")
+    return made
+
+
+@pytest.mark.parametrize(("height", "width"), [(64, 32), (96, 96), (33, 47)])
+def test_features_have_the_bits_of_timms_network(ours: Lite0, of_timm: Lite0, height: int, width: int) -> None:
+    x = ours.prepare(np.random.default_rng(0).integers(0, 256, (5, height, width, 3), dtype=np.uint8))
+    with torch.inference_mode():
+        assert torch.equal(ours(x), of_timm(x))
+
+
+def test_layers_come_in_the_order_of_timms(ours: Lite0, of_timm: Lite0) -> None:
+    """Trained models are saved by these names, and optimizers keep their state in this order."""
+    assert list(ours.net.state_dict()) == list(of_timm.net.state_dict())
+    for name, module in of_timm.net.named_modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            norm = ours.net.get_submodule(name)
+            assert isinstance(norm, torch.nn.BatchNorm2d)
+            assert (norm.eps, norm.momentum) == (module.eps, module.momentum)
+
+
+def test_neither_timm_nor_torchvision_is_imported() -> None:
+    """They take longer to import than everything else that a worker needs."""
+    made = (
+        "import sys; from ftt.backbones.lite0 import Lite0; Lite0(); print({'timm', 'torchvision'} & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", made], capture_output=True, text=True).stdout == "set()\n"
 
 
 def test_every_weight_has_a_place_of_its_own(ours: Lite0) -> None:

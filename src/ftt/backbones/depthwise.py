@@ -87,7 +87,7 @@ class Depthwise(nn.Conv2d):
 
     def _pads(self, height: int, width: int) -> Pads:
         sizes = zip((height, width), _pair(self.kernel_size), _pair(self.stride), _pair(self.padding), strict=True)
-        rows, columns = (_same_pads(n, k, s) if self.same else (p, p) for n, k, s, p in sizes)
+        rows, columns = (same_pads(n, k, s) if self.same else (p, p) for n, k, s, p in sizes)
         return rows, columns
 
 
@@ -231,7 +231,8 @@ def _symmetric(weight: Tensor, pads: Pads) -> tuple[Tensor, Pair]:
     return weight, (max(top, bottom), max(left, right))
 
 
-def _same_pads(size: int, kernel: int, stride: int) -> Pair:
+def same_pads(size: int, kernel: int, stride: int) -> Pair:
+    """Zeros before and after an axis of a map, as TensorFlow's ``SAME`` adds them."""
     total = max((-(-size // stride) - 1) * stride + kernel - size, 0)
     return total // 2, total - total // 2
 

@@ -47,16 +47,24 @@ BLOCK = 1 << 17
 class InvertedResidual(nn.Module):
     """timm's block of this name with the same layers; it differs only while it is trained on a CPU."""
 
-    conv_pw: nn.Conv2d
-    bn1: nn.Module
-    conv_dw: nn.Module
-    bn2: nn.Module
-    aa: nn.Module
-    se: nn.Module
-    conv_pwl: nn.Module
-    bn3: nn.Module
-    drop_path: nn.Module
-    has_skip: bool
+    def __init__(
+        self,
+        *,
+        conv_pw: nn.Conv2d,
+        bn1: nn.Module,
+        conv_dw: nn.Module,
+        bn2: nn.Module,
+        conv_pwl: nn.Module,
+        bn3: nn.Module,
+        has_skip: bool,
+    ) -> None:
+        super().__init__()
+        self.conv_pw, self.bn1 = conv_pw, bn1
+        self.conv_dw, self.bn2 = conv_dw, bn2
+        self.conv_pwl, self.bn3 = conv_pwl, bn3
+        # What timm's block may have between these layers.
+        self.aa, self.se, self.drop_path = nn.Identity(), nn.Identity(), nn.Identity()
+        self.has_skip = has_skip
 
     @staticmethod
     def suits(block: Any) -> bool:
@@ -79,7 +87,7 @@ class InvertedResidual(nn.Module):
     @classmethod
     def like(cls, block: nn.Module) -> Self:
         """A block that shares the layers of another one."""
-        made = cls()
+        made = cls.__new__(cls)
         made.__dict__.update(block.__dict__)
         return made
 

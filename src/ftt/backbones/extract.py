@@ -12,6 +12,7 @@ import torch
 
 from ftt.arrays import Float32Array, IntArray
 from ftt.backbones.backbone import Backbone
+from ftt.backbones.folding import folded
 from ftt.caching import Cache, MakeRows, NoCache
 from ftt.data.inputs import Inputs
 from ftt.params import digest
@@ -60,13 +61,10 @@ class GivenRows(Rows):
 def batches(backbone: Backbone, inputs: Inputs, label: str) -> Iterator[Float32Array]:
     """φ of the inputs, batch by batch, in order: what a freezer fits on without keeping everything."""
     device = next((p.device for p in backbone.parameters()), torch.device("cpu"))
-    was_training = backbone.training
-    backbone.eval()
-    try:
-        starts = range(0, len(inputs), BATCH)
-        for start in track(starts, f"features of {label}", total=len(starts)):
-            rows = np.arange(start, min(start + BATCH, len(inputs)))
-            with torch.inference_mode():
-                yield backbone(backbone.prepare(inputs.read(rows)).to(device)).cpu().numpy()
-    finally:
-        backbone.train(was_training)
+    starts = range(0, len(inputs), BATCH)
+    network: Backbone | None = None
+    for start in track(starts, f"features of {label}", total=len(starts)):
+        x = backbone.prepare(inputs.read(np.arange(start, min(start + BATCH, len(inputs))))).to(device)
+        network = network or folded(backbone, x)
+        with torch.inference_mode():
+            yield network(x).cpu().numpy()

@@ -15,6 +15,7 @@ from torch.nn.functional import linear
 
 from ftt.backbones.depthwise import Depthwise, is_depthwise
 from ftt.backbones.expansion import InvertedResidual
+from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 
 SMALL = 32
 """Pixels of a map up to which a 1×1 convolution is trained as a matrix product.
@@ -27,6 +28,7 @@ on 16×8 (144 → 24).
 
 def use_fast_layers(network: nn.Module) -> None:
     """Replace layers of a network in place, each by a faster one that shares its parameters."""
+    ensure_torchvision_imports()
     for parent in list(network.modules()):
         for name, child in list(parent.named_children()):
             fast = _faster(child)
@@ -36,6 +38,7 @@ def use_fast_layers(network: nn.Module) -> None:
 
 def use_plain_layers(network: nn.Module) -> None:
     """Undo `use_fast_layers` in place, for exporters that know torch's own layers only."""
+    ensure_torchvision_imports()
     for parent in list(network.modules()):
         for name, child in list(parent.named_children()):
             if isinstance(child, ReLU6):

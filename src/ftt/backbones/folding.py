@@ -1,4 +1,4 @@
-"""A frozen backbone that is faster to run: BatchNorm folded into the convolutions before it, ReLU fused into them.
+"""A network in eval mode that is faster to run: BatchNorm folded into the convolutions before it, ReLU fused into them.
 
 In eval mode BatchNorm is a fixed scale and shift, which the convolution before it can do for free. Which convolution
 comes before is guessed from the order in which modules are registered, and the guess is checked: a folded network that
@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Callable
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -18,32 +19,40 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from ftt.backbones.backbone import Backbone
 
+M = TypeVar("M", bound=nn.Module)
+
+EXAMPLES = 8
+"""Inputs of a batch on which networks are compared."""
+
 TOLERANCE = 1e-3
 """Largest difference of a feature, in units of the features' own spread, that rounding may make."""
 
 
-def folded(backbone: Backbone, example: Tensor) -> Backbone:
-    """A copy of a backbone in eval mode, folded where that changes nothing but speed.
+def folded(network: M, batch: Tensor) -> M:
+    """A copy of a network in eval mode, folded where that changes nothing but speed.
 
     Parameters
     ----------
-    example : tensor
-        A few prepared inputs, on which the copy is compared with the original.
+    batch : tensor
+        Prepared inputs; the copy is compared with the original on a few of them.
     """
-    original = copy.deepcopy(backbone).eval().requires_grad_(False)
+    original = copy.deepcopy(network).eval().requires_grad_(False)
+    if not _norms(original):
+        return original
     fast = copy.deepcopy(original)
     _fold_below(fast)
-    return fast if _same(fast, original, example) else original
+    return fast if _same(fast, original, batch[:EXAMPLES]) else original
 
 
-def fused(backbone: Backbone, example: Tensor) -> Callable[[Tensor], Tensor]:
+def fused(backbone: Backbone, batch: Tensor) -> Callable[[Tensor], Tensor]:
     """The fastest way to the features of a backbone in eval mode: folded, and compiled where that helps.
 
     Parameters
     ----------
-    example : tensor
-        A few prepared inputs, on which the results are compared.
+    batch : tensor
+        Prepared inputs; results are compared on a few of them.
     """
+    example = batch[:EXAMPLES]
     plain = folded(backbone, example)
     convolutions = [module for module in plain.modules() if isinstance(module, nn.Conv2d)]
     # Depthwise convolutions are fast in channels_last only, which oneDNN's own layout is not.

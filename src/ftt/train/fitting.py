@@ -303,7 +303,7 @@ class FrozenBranch:
 
     def __call__(self, x: Tensor) -> Tensor:
         if self._fast is None:
-            self._fast = fused(self.backbone.to(x.device), x[:8])
+            self._fast = fused(self.backbone.to(x.device), x)
         weight, bias = torch.from_numpy(self.projection.weight), torch.from_numpy(self.projection.bias)
         with torch.inference_mode():
             features: Tensor = self._fast(x) @ weight.to(x.device) + bias.to(x.device)

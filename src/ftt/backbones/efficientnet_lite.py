@@ -1,0 +1,114 @@
+"""EfficientNet-Lite0 (Tan and Le 2019; Lite: ReLU6, no squeeze-and-excitation), made of layers that train fast here.
+
+Layers have the names of timm's ``tf_efficientnet_lite0``, so that weights of one load into the other, and in eval mode
+features have the same bits. timm's own is not used because importing timm takes longer than reading the weights, and
+every process of a demo or a sweep would do it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from ftt.backbones.depthwise import Depthwise, same_pads
+from ftt.backbones.expansion import InvertedResidual
+from ftt.backbones.fast_layers import Pointwise, ReLU6
+
+EPS = 1e-3
+WIDEN = 6
+STAGES = (
+    (24, 2, 3, 2),
+    (40, 2, 5, 2),
+    (80, 3, 3, 2),
+    (112, 3, 5, 1),
+    (192, 4, 5, 2),
+    (320, 1, 3, 1),
+)
+"""Channels, blocks, kernel and stride of the first block, of every stage after the first."""
+
+
+class EfficientNetLite0(nn.Module):
+    """Images in, 1280 features out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv_stem = SameConv(3, 32, 3, stride=2, bias=False)
+        self.bn1 = Norm(32, ReLU6(inplace=True))
+        stages: list[nn.Module] = [nn.Sequential(_separable(32, 16))]
+        channels = 16
+        for out, blocks, kernel, stride in STAGES:
+            first = _inverted_residual(channels, out, kernel, stride)
+            stages.append(nn.Sequential(first, *(_inverted_residual(out, out, kernel, 1) for _ in range(blocks - 1))))
+            channels = out
+        self.blocks = nn.Sequential(*stages)
+        self.conv_head = Pointwise(channels, 1280, 1, bias=False)
+        self.bn2 = Norm(1280, ReLU6(inplace=True))
+        self.pool = nn.AdaptiveAvgPool2d(1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.blocks(self.bn1(self.conv_stem(x)))
+        pooled: Tensor = self.pool(self.bn2(self.conv_head(x))).flatten(1)
+        return pooled
+
+
+class SameConv(nn.Conv2d):
+    """A convolution with zeros around the map as TensorFlow's ``SAME`` adds them, depending on its size."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        sizes = zip(input.shape[2:], self.kernel_size, self.stride, strict=True)
+        (top, bottom), (left, right) = (same_pads(*size) for size in sizes)
+        return super().forward(pad(input, (left, right, top, bottom)))
+
+
+class Norm(nn.BatchNorm2d):
+    """BatchNorm and the activation after it."""
+
+    def __init__(self, channels: int, act: nn.Module | None = None) -> None:
+        super().__init__(channels, eps=EPS)
+        self.act = act or nn.Identity()
+
+    def forward(self, input: Tensor) -> Tensor:
+        out: Tensor = self.act(super().forward(input))
+        return out
+
+
+def _separable(channels: int, out: int) -> nn.Sequential:
+    """The first block: a depthwise convolution, then a 1×1 one."""
+    return nn.Sequential(
+        OrderedDict(
+            conv_dw=_depthwise(channels, 3, 1),
+            bn1=Norm(channels, ReLU6(inplace=True)),
+            conv_pw=Pointwise(channels, out, 1, bias=False),
+            bn2=Norm(out),
+        )
+    )
+
+
+def _inverted_residual(channels: int, out: int, kernel: int, stride: int) -> InvertedResidual:
+    wide = WIDEN * channels
+    return InvertedResidual(
+        conv_pw=Pointwise(channels, wide, 1, bias=False),
+        bn1=Norm(wide, ReLU6(inplace=True)),
+        conv_dw=_depthwise(wide, kernel, stride),
+        bn2=Norm(wide, ReLU6(inplace=True)),
+        conv_pwl=Pointwise(wide, out, 1, bias=False),
+        bn3=Norm(out),
+        has_skip=stride == 1 and channels == out,
+    )
+
+
+def _depthwise(channels: int, kernel: int, stride: int) -> Depthwise:
+    layer = Depthwise(channels, channels, kernel, stride, kernel // 2, groups=channels, bias=False)
+    layer.same = stride > 1
+    return layer
+
+
+def of_weights(weights: dict[str, Tensor]) -> EfficientNetLite0:
+    """The network with these tensors as its parameters and statistics; nothing is initialised first."""
+    with torch.device("meta"):
+        network = EfficientNetLite0()
+    network.load_state_dict(weights, assign=True)
+    return network

@@ -17,6 +17,7 @@ import pytest
 
 from ftt.data import Roots
 from ftt.launch import Resources, launch, local
+from ftt.launch.local import Worker
 from ftt.spec import identify
 from ftt.store import Home
 from tests.launch.twelve import TWELVE, numbers
@@ -67,6 +68,27 @@ def test_two_workers_give_the_same_bits_and_make_what_they_share_once(
     workers = {record["pid"] for record in Home(tmp_path).artifacts.log()}
     assert len(workers) == 2
     assert os.getpid() not in workers
+
+
+def test_workers_started_ahead_are_used_one_that_died_is_replaced_and_one_too_many_is_ended(
+    expected: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Worker] = []
+
+    def start(threads: int, inbox: local.Inbox) -> Worker:
+        started.append(Worker(threads, inbox))
+        return started[-1]
+
+    monkeypatch.setattr(local, "Worker", start)
+    with local.started_ahead(4, threads=1):
+        started[0].process.kill()
+        started[0].process.wait()
+        assert numbers(launch(TWELVE[:4], Home(tmp_path), resources=TWO)) == expected[:4]
+        assert started[3].process.poll() is None
+    assert len(started) == 4
+    assert all(worker.process.poll() is not None for worker in started)
+    workers = {record["pid"] for record in Home(tmp_path).artifacts.log()}
+    assert workers == {worker.process.pid for worker in started[1:3]}
 
 
 def test_a_run_whose_worker_dies_is_tried_once_more_and_the_others_go_on(

@@ -12,7 +12,7 @@ import torch
 
 from ftt.arrays import Float32Array, IntArray
 from ftt.backbones.backbone import Backbone
-from ftt.backbones.folding import folded
+from ftt.backbones.folding import FoldedOnce
 from ftt.caching import Cache, MakeRows, NoCache
 from ftt.data.inputs import Inputs
 from ftt.params import digest
@@ -40,9 +40,11 @@ def extract(backbone: Backbone, inputs: Inputs, label: str, cache: Cache | None 
 def shard_maker(backbone: Backbone, inputs: Inputs, label: str) -> MakeRows:
     """From a first and a last row to their features; only these rows are read."""
 
+    network = FoldedOnce(backbone)
+
     def make(start: int, stop: int) -> Float32Array:
         part = inputs if stop - start == len(inputs) else inputs.take(np.arange(start, stop))
-        return np.concatenate(list(batches(backbone, part, label)))
+        return np.concatenate(list(_batches(backbone, network, part, label)))
 
     return make
 
@@ -60,11 +62,12 @@ class GivenRows(Rows):
 
 def batches(backbone: Backbone, inputs: Inputs, label: str) -> Iterator[Float32Array]:
     """φ of the inputs, batch by batch, in order: what a freezer fits on without keeping everything."""
+    yield from _batches(backbone, FoldedOnce(backbone), inputs, label)
+
+
+def _batches(backbone: Backbone, network: FoldedOnce, inputs: Inputs, label: str) -> Iterator[Float32Array]:
     device = next((p.device for p in backbone.parameters()), torch.device("cpu"))
     starts = range(0, len(inputs), BATCH)
-    network: Backbone | None = None
     for start in track(starts, f"features of {label}", total=len(starts)):
         x = backbone.prepare(inputs.read(np.arange(start, min(start + BATCH, len(inputs))))).to(device)
-        network = network or folded(backbone, x)
-        with torch.inference_mode():
-            yield network(x).cpu().numpy()
+        yield network(x).cpu().numpy()

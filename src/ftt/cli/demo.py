@@ -84,10 +84,17 @@ class Show:
         """Run what is missing."""
         from ftt.errors import FttError
         from ftt.launch import launch
+        from ftt.launch.local import started_ahead
+        from ftt.spec import identify
         from ftt.store.checked_json import write_json
 
-        self.announce(resources)
-        outcomes = launch(self.specs, self.home, resources=resources, on_end=self.note)
+        pending = [run.spec for run in identify(self.specs, self.home.roots) if self.home.runs.find(run) is None]
+        workers, threads = resources.divide(len(self.specs))
+        at_once = min(workers, len(pending))
+        with started_ahead(at_once if workers > 1 else 0, threads):
+            if pending:
+                self.announce(pending, at_once, threads)
+            outcomes = launch(self.specs, self.home, resources=resources, on_end=self.note)
         for outcome in outcomes:
             if outcome.error is not None:
                 trace = self.home.runs.folder(outcome.run) / "failed.json"
@@ -100,22 +107,16 @@ class Show:
     def elapsed(self) -> float:
         return round(time.monotonic() - self.start, 1)
 
-    def announce(self, resources: Resources) -> None:
+    def announce(self, pending: Sequence[Spec], at_once: int, threads: int) -> None:
         """Say how long it will take, by timing a few steps of the trainings that are missing."""
         from ftt import threads as pools
         from ftt.progress import say
-        from ftt.runs.time_estimate import estimate
-        from ftt.spec import identify
 
-        pending = [run.spec for run in identify(self.specs, self.home.roots) if self.home.runs.find(run) is None]
-        if not pending:
-            return
-        workers, threads = resources.divide(len(self.specs))
-        say(f"{len(self.specs)} runs on {self.dataset}, {min(workers, len(pending))} at a time; timing a few steps")
-        import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
+        say(f"{len(self.specs)} runs on {self.dataset}, {at_once} at a time; timing a few steps")
+        from ftt.runs.time_estimate import estimate
 
         with pools.limited_to(threads):
-            seconds = estimate(pending, self.home.roots, at_once=min(workers, len(pending)))
+            seconds = estimate(pending, self.home.roots, at_once=at_once)
         # Starting the workers, probing and drawing are not in it.
         say(f"about {_minutes(seconds + 20)} on this machine; the first row comes in seconds")
 

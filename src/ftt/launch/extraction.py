@@ -5,7 +5,8 @@ them (`ftt.store.artifacts`). A shard is made once. After any death the same cal
 at the same rows whoever makes a shard, so that features are the same to the bit.
 
 Worker processes help this one, which needs the network anyway and does not wait until they have loaded it. All take
-shards that nobody has begun, so a worker that dies leaves nothing undone.
+shards that nobody has begun, so a worker that dies leaves nothing undone. Workers that were asked for by number start
+at once and load the data beside this process; otherwise their number follows from the data.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import json
 import queue
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from filelock import Timeout
 from safetensors.numpy import load, save
@@ -73,44 +74,64 @@ def extract_features(
         raise unknown("launcher", on, ("local", "ray"))
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
-    inputs, network = _loaded(json.dumps(data.describe()), backbone, split, home.roots)
-    key = features_key(network, inputs)
-    table = ShardedTable(home.artifacts, "features", key, len(inputs), shard_maker(network, inputs, split))
-    workers, threads = resources.divide(len(table))
-    stored = len(inputs) > BLOCK and not (network.passes_on and inputs.kind == "features")
-    missing = table.missing() if stored else []
-    wanted: dict[str, Json] = {"data": data.describe(), "backbone": backbone, "split": split, "key": key}
-    order: dict[str, Json] = {**_places(home), "features": wanted, "rows": len(inputs)}
-    if on == "ray" and len(missing) > 1:
-        tasks = {n: Task(f"shard {n}", {**order, "shard": n}) for n in missing}
-        made = _on_ray(tasks, home, table, resources)
-        for _ in track(made, f"shards of {split}", total=len(table), done=len(table) - len(missing)):
-            pass
-    helpers = min(workers, len(missing)) - 1 if on == "local" else 0
-    with _helped(order, missing, helpers, threads), pools.limited_to(threads):
-        return extract(network, inputs, split, home.artifacts)
+    wanted: dict[str, Json] = {"data": data.describe(), "backbone": backbone, "split": split}
+    order: dict[str, Json] = {**_places(home), "features": wanted}
+    with _Helpers() as helpers:
+        if on == "local" and resources.workers is not None:
+            helpers.start(order, *resources.divide(resources.workers))
+        inputs, network = _loaded(order)
+        order |= {"rows": len(inputs), "key": features_key(network, inputs)}
+        table = _table(order)
+        workers, threads = resources.divide(len(table))
+        whole = len(inputs) <= BLOCK or (network.passes_on and inputs.kind == "features")
+        missing = [] if whole else table.missing()
+        if on == "ray" and len(missing) > 1:
+            tasks = {n: Task(f"shard {n}", {**order, "shard": n}) for n in missing}
+            made = _on_ray(tasks, home, table, resources)
+            for _ in track(made, f"shards of {split}", total=len(table), done=len(table) - len(missing)):
+                pass
+        if on == "local" and resources.workers is None:
+            helpers.start(order, min(workers, len(missing)), threads)
+        helpers.share(order, missing)
+        with pools.limited_to(threads):
+            return extract(network, inputs, split, home.artifacts)
 
 
-@contextlib.contextmanager
-def _helped(order: dict[str, Json], missing: list[int], helpers: int, threads: int) -> Iterator[None]:
-    """Worker processes make shards, too, each beginning elsewhere; they are ended when all shards are there."""
-    inbox: Inbox = queue.Queue()
-    workers = []
-    try:
-        for number in range(helpers):
-            begin = (number + 1) * len(missing) // (helpers + 1)
-            workers.append(Worker(threads, inbox))
-            workers[-1].send({**order, "shards": [*missing[begin:], *missing[:begin]]})
-        yield
-        while not inbox.empty():
-            worker, message = inbox.get()
+class _Helpers:
+    """Worker processes that make shards, too; they are ended when all shards are there."""
+
+    def __init__(self) -> None:
+        self.inbox: Inbox = queue.Queue()
+        self.workers: list[Worker] = []
+
+    def start(self, order: dict[str, Json], processes: int, threads: int) -> None:
+        """Start all but one of so many processes, which load data and network; this process is the other one."""
+        for _ in range(1, processes):
+            self.workers.append(Worker(threads, self.inbox))
+            self.workers[-1].send({**order, "shards": []})
+
+    def share(self, order: dict[str, Json], missing: list[int]) -> None:
+        """Have them make what is missing, each beginning elsewhere."""
+        for number, worker in enumerate(self.workers, start=1):
+            begin = number * len(missing) // (len(self.workers) + 1)
+            worker.send({**order, "shards": [*missing[begin:], *missing[:begin]]})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        if failed is None:
+            self._report()
+        for worker in self.workers:
+            worker.end()
+
+    def _report(self) -> None:
+        while not self.inbox.empty():
+            worker, message = self.inbox.get()
             if message is None:
                 say(f"a worker died ({worker.cause()}); its rows were left to the others")
             elif "error" in message:
                 say(f"a worker failed ({message['error']}); its rows were left to the others")
-    finally:
-        for worker in workers:
-            worker.end()
 
 
 def _places(home: Home) -> dict[str, Json]:
@@ -158,39 +179,49 @@ def make_shard(order: dict[str, Any]) -> None:
 
 
 def make_shards(order: dict[str, Any]) -> dict[str, Json]:
-    """What a worker does with an order: make those of its shards that nobody else has begun."""
+    """What a worker does with an order: load what it is about, and make those shards that nobody else has begun."""
+    numbers = order["shards"]
+    if not numbers:
+        _loaded(order)
+        return {"shards": []}
     table = _table(order)
-    for number in order["shards"]:
+    for number in numbers:
         with contextlib.suppress(Timeout):
             table.keep(number, wait=False)
-    return {"shards": order["shards"]}
+    return {"shards": numbers}
 
 
 def _table(order: dict[str, Any]) -> ShardedTable:
     home = Home(Path(order["home"]), _roots(order))
-    return ShardedTable(home.artifacts, "features", order["features"]["key"], order["rows"], _maker(order))
+    return ShardedTable(home.artifacts, "features", order["key"], order["rows"], _maker(order))
 
 
 def _maker(order: dict[str, Any]) -> MakeRows:
-    wanted = order["features"]
-    inputs, network = _loaded(json.dumps(wanted["data"]), wanted["backbone"], wanted["split"], _roots(order))
+    inputs, network = _loaded(order)
+    split = order["features"]["split"]
     if len(inputs) != order["rows"]:
         raise FttError(
             "this node has other data than the driver",
-            given=f"{len(inputs)} rows of {wanted['split']}",
+            given=f"{len(inputs)} rows of {split}",
             allowed=f"{order['rows']} rows",
             hint="place the same files on every node",
         )
-    return shard_maker(network, inputs, wanted["split"])
+    return shard_maker(network, inputs, split)
 
 
 def _roots(order: dict[str, Any]) -> Roots:
     return Roots(Path(order["cache"]), Path(order["placed"]) if order["placed"] else None)
 
 
+def _loaded(order: dict[str, Any]) -> tuple[Inputs, Backbone]:
+    """Inputs and network of an order."""
+    wanted = order["features"]
+    return _load(json.dumps(wanted["data"]), wanted["backbone"], wanted["split"], _roots(order))
+
+
 @functools.lru_cache(maxsize=1)
-def _loaded(data: str, backbone: str, split: str, roots: Roots) -> tuple[Inputs, Backbone]:
-    """Inputs and network, loaded once per process: a worker makes many shards."""
+def _load(data: str, backbone: str, split: str, roots: Roots) -> tuple[Inputs, Backbone]:
+    """Once per process: a worker makes many shards."""
     loaded: Any = registry.DATASETS.build(json.loads(data)).load(roots)
     inputs: Inputs = loaded[split].inputs
     return inputs, create(backbone, inputs)

@@ -1,8 +1,8 @@
 """Runs on this machine: in this process one after another, or in a few worker processes side by side.
 
 Workers are programs of their own (`ftt.launch.worker`) that live as long as there is work, so torch is imported once
-each. Threads are divided between them before they start. A worker that dies takes nobody with it: its run is tried
-once more by a new one.
+each; `started_ahead` lets them do so while this process has something else to do. Threads are divided between them
+before they start. A worker that dies takes nobody with it: its run is tried once more by a new one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -102,11 +103,11 @@ def in_processes(
         Which of the waiting tasks is begun next.
     """
     waiting, begun = dict(tasks), dict.fromkeys(tasks, 0)
-    inbox: Inbox = queue.Queue()
+    team = _team.get() or Team()
     busy: list[Worker] = []
 
     def start() -> None:
-        busy.append(Worker(threads, inbox))
+        busy.append(team.worker(threads))
         give(busy[-1])
 
     def give(worker: Worker) -> None:
@@ -118,7 +119,7 @@ def in_processes(
         for _ in range(workers):
             start()
         while busy:
-            worker, message = inbox.get()
+            worker, message = team.inbox.get()
             if worker not in busy:
                 continue
             index = worker.at
@@ -201,3 +202,37 @@ class Worker:
             for line in self.process.stdout:
                 self.inbox.put((self, json.loads(line)))
         self.inbox.put((self, None))
+
+
+@dataclass
+class Team:
+    """Where the messages of workers arrive, and workers that have nothing to do yet."""
+
+    inbox: Inbox = field(default_factory=queue.Queue)
+    idle: list[Worker] = field(default_factory=list)
+
+    def worker(self, threads: int) -> Worker:
+        """One that was started ahead, or a new one."""
+        # One that has died meanwhile is taken too: that it is gone is the next thing it is known to have said.
+        fitting = [worker for worker in self.idle if worker.threads == threads]
+        if not fitting:
+            return Worker(threads, self.inbox)
+        self.idle.remove(fitting[0])
+        return fitting[0]
+
+
+_team: ContextVar[Team | None] = ContextVar("ftt_team", default=None)
+
+
+@contextlib.contextmanager
+def started_ahead(workers: int, threads: int) -> Iterator[None]:
+    """Start workers for runs that are launched later in the block, while this process does something else."""
+    team = Team()
+    token = _team.set(team)
+    try:
+        team.idle = [Worker(threads, team.inbox) for _ in range(workers)]
+        yield
+    finally:
+        _team.reset(token)
+        for worker in team.idle:
+            worker.end()

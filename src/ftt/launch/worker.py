@@ -121,6 +121,9 @@ def main() -> None:
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     import torch  # noqa: F401 (`limited_to` sets the threads of what is loaded)
 
+    if orders.empty():
+        import ftt.runs.runner  # noqa: F401 (started ahead: most likely for runs)
+
     with threads.limited_to(int(os.environ["OMP_NUM_THREADS"])), shown_on(wire):
         while True:
             order_given = json.loads(orders.get())

@@ -5,16 +5,16 @@ from __future__ import annotations
 import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from scipy.special import softmax
 
 from ftt.arrays import Float32Array, FloatArray
-from ftt.backbones.folding import folded
+from ftt.backbones.folding import FoldedOnce
 from ftt.backbones.weight_file import without_file
 from ftt.data.grouped import GroupedData
 from ftt.data.inputs import Inputs
@@ -160,7 +160,6 @@ class Model:
         self.threshold = checked_threshold(threshold, len(self.classes))
         self.about = about or About()
         self.examples = examples
-        self._network: ProbedModule | None = None
         if self.head.coef_.shape != (len(self.classes), sum(features.widths)):
             raise FttError(
                 "the probe does not fit the features and classes",
@@ -238,12 +237,11 @@ class Model:
 
     def logits(self, batch: npt.NDArray[Any]) -> FloatArray:
         """(n, K) logits of a batch as `Inputs.read` gives it."""
-        x = self.features.backbone.prepare(batch)
-        if self._network is None:
-            self._network = folded(ProbedModule(self.features, self.head), x)
-        with torch.inference_mode():
-            logits: torch.Tensor = self._network(x)
-        return logits.double().numpy()
+        return self._network(self.features.backbone.prepare(batch)).double().numpy()
+
+    @cached_property
+    def _network(self) -> FoldedOnce:
+        return FoldedOnce(ProbedModule(self.features, self.head))
 
     def _batches(self, inputs: Inputs) -> Iterator[npt.NDArray[Any]]:
         size = self.accepted.rows_at_once

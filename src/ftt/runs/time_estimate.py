@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ftt import backbones, registry
+from ftt import backbones, registry, threads
 from ftt.backbones.extract import features_key
 from ftt.data import GroupedData, Roots
 from ftt.data.dataset import NotPlacedError
@@ -197,19 +197,20 @@ def _works(
 
 
 def slowdown(at_once: int) -> float:
-    """How much slower a run becomes with others beside it: they share memory, and often cores."""
+    """How much slower a run becomes with others beside it: they share memory, and sometimes cores."""
     if at_once == 1:
         return 1.0
     square, stream = torch.ones(512, 512), torch.ones(1 << 22)
 
     def work() -> float:
         # Arithmetic and memory in long operations that leave the interpreter free, unlike the short ones of a network.
-        return _seconds(lambda: [(square @ square, stream * 2) for _ in range(4)])
+        return _seconds(lambda: [(square @ square, stream * 2) for _ in range(4)], time.thread_time)
 
     alone = work()
     with ThreadPoolExecutor(at_once) as pool:
         together = max(pool.map(lambda _: work(), range(at_once)))
-    return max(1.0, together / alone)
+    shared = at_once * torch.get_num_threads() / threads.available()
+    return max(1.0, together / alone) * max(1.0, shared)
 
 
 OWN = "own"
@@ -243,13 +244,15 @@ def _images(spec: Spec, rows: int) -> int:
     return rows * (sum(stage.epochs for stage in method.stages(spec.train.epochs)) if method else spec.train.epochs)
 
 
-def _seconds(work: Callable[[], object]) -> float:
+def _seconds(work: Callable[[], object], clock: Callable[[], float] | None = None) -> float:
+    """How long something takes; by default in CPU time if it has one thread, which other processes hardly change."""
+    clock = clock or (time.process_time if torch.get_num_threads() == 1 else time.perf_counter)
     work()
     taken = []
     for _ in range(REPEATS):
-        start = time.perf_counter()
+        start = clock()
         work()
-        taken.append(time.perf_counter() - start)
+        taken.append(clock() - start)
     # The least of them: whatever else the machine was doing only adds.
     return min(taken)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,7 @@ from ftt import registry
 from ftt.arrays import Float32Array, IntArray
 from ftt.backbones import Backbone, create, extract
 from ftt.backbones.extract import batches, features_key
-from ftt.backbones.folding import fused
+from ftt.backbones.folding import FoldedOnce, fused
 from ftt.caching import Artifact, Cache
 from ftt.data.grouped import Fittable, GroupedData, require_fittable
 from ftt.freeze.freezer import Basis, Freezer, Projection, moments_of
@@ -299,14 +299,12 @@ class FrozenBranch:
     def __init__(self, backbone: Backbone, projection: Projection) -> None:
         self.backbone = backbone
         self.projection = projection
-        self._fast: Callable[[Tensor], Tensor] | None = None
+        self.network = FoldedOnce(backbone, fused)
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self._fast is None:
-            self._fast = fused(self.backbone.to(x.device), x)
         weight, bias = torch.from_numpy(self.projection.weight), torch.from_numpy(self.projection.bias)
         with torch.inference_mode():
-            features: Tensor = self._fast(x) @ weight.to(x.device) + bias.to(x.device)
+            features: Tensor = self.network(x) @ weight.to(x.device) + bias.to(x.device)
         # A tensor made in inference mode may not enter autograd; its copy may.
         return features.clone()
 

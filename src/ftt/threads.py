@@ -10,8 +10,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ftt.errors import FttError
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -61,14 +66,23 @@ def environment(count: int) -> dict[str, str]:
     return dict.fromkeys(VARIABLES, str(count))
 
 
+@lru_cache(maxsize=1)
+def _pools(modules: int) -> ThreadpoolController:
+    """The pools of the libraries that are loaded.
+
+    Finding them takes milliseconds, so it is done again only when the number of imported modules has changed.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
 @contextmanager
 def limited_to(count: int) -> Iterator[None]:
     """Run the block with `count` threads in every pool, and put the old numbers back afterwards."""
-    from threadpoolctl import threadpool_limits
-
     torch = sys.modules.get("torch")
     before = torch.get_num_threads() if torch is not None else None
-    with threadpool_limits(limits=count):
+    with _pools(len(sys.modules)).limit(limits=count):
         if torch is not None:
             torch.set_num_threads(count)
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,12 +12,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from ftt.backbones import create
+from ftt.backbones import create, extract
 from ftt.backbones.backbone import Backbone, images_to_tensor
-from ftt.backbones.folding import folded, fused
+from ftt.backbones.folding import FoldedOnce, folded, fused
 from ftt.data import ArrayInputs
 from ftt.data.inputs import Kind
 
+extracting = sys.modules["ftt.backbones.extract"]  # The package has a function of this name.
 IMAGES = np.random.default_rng(0).integers(0, 256, (8, 64, 32, 3), dtype=np.uint8)
 
 
@@ -113,3 +116,25 @@ def test_a_wrong_guess_is_not_compiled() -> None:
     backbone = NormFirst().eval()
     stir(backbone)
     assert isinstance(fused(backbone, backbone.prepare(IMAGES)), Backbone)
+
+
+def test_extraction_folds_once_for_all_batches_and_leaves_the_network_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = ArrayInputs(np.concatenate([IMAGES] * 3), "images")
+    backbone = create("timm-random:resnet18", inputs).train()
+    stir(backbone)
+    before = {name: tensor.clone() for name, tensor in backbone.state_dict().items()}
+    made: list[Backbone] = []
+
+    def counted(network: Backbone, batch: Tensor) -> Backbone:
+        made.append(folded(network, batch))
+        return made[-1]
+
+    monkeypatch.setattr(extracting, "BATCH", 10)
+    monkeypatch.setattr(extracting, "FoldedOnce", partial(FoldedOnce, how=counted))
+    features = extract(backbone, inputs, "train").array()
+    assert [norms(network) for network in made] == [0]
+    assert backbone.training
+    assert all(torch.equal(tensor, before[name]) for name, tensor in backbone.state_dict().items())
+    with torch.inference_mode():
+        expected = backbone.eval()(backbone.prepare(inputs.read(np.arange(24)))).numpy()
+    assert np.abs(features - expected).max() < 1e-3 * expected.std()

@@ -318,6 +318,13 @@ def test_image_path_that_leaves_the_folder_is_refused(name: str, pictures: Table
         read_all(write_csv(tmp_path, pictures), tmp_path / "images")
 
 
+def test_a_row_that_names_the_folder_itself_opens_nothing_beside_it(pictures: Table, tmp_path: Path) -> None:
+    """Both rows have the same parent, which the first may name."""
+    pictures["path"] = np.array([".", *pictures["path"][1:-1], str(tmp_path / "secret.png")])
+    with pytest.raises(FttError, match="leaves the folder"):
+        read_all(write_csv(tmp_path, pictures), tmp_path / "images")
+
+
 @pytest.mark.parametrize("name", ["..", "link.png", "outside/secret.png"])
 def test_image_path_that_leaves_the_folder_by_a_link_is_refused(name: str, pictures: Table, tmp_path: Path) -> None:
     Image.new("RGB", (20, 20)).save(tmp_path / "secret.png")

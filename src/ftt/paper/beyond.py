@@ -24,7 +24,7 @@ LEAN = "target-taught"
 
 BEYOND = (
     *("ftt-late", "both", "taught", "initial-taught", "all-three", "initial-two-teachers", "two-teachers", LEAN),
-    *("wise-ft", "lp-ft", "afr", "leace", "target", "target-head"),
+    *("inner-layers", "wise-ft", "lp-ft", "afr", "leace", "target", "target-head"),
 )
 SEEDS = 2
 TARGET_ROWS = (100, 300, 1000, 3000)
@@ -36,6 +36,8 @@ def settings(request: Request) -> Iterator[tuple[str, dict[str, Any], tuple[str,
     if request.dataset == "pacs":
         yield from ((domain, {"held_out": domain}, BEYOND) for domain in domains("pacs"))
         return
+    # Encoders of texts have no stages to look into.
+    every = tuple(name for name in BEYOND if request.dataset != "reviews" or name != "inner-layers")
     noises = {"dominoes": LEVELS, "digits": FEW}.get(request.dataset, (0.0, 0.1, 0.2))
     if request.budget == "smoke":
         noises = (0.0, 0.2)
@@ -44,7 +46,7 @@ def settings(request: Request) -> Iterator[tuple[str, dict[str, Any], tuple[str,
             if request.dataset == "reviews" and core + spurious != 0.2:
                 continue
             few = core in FEW and spurious in FEW
-            yield at(core, spurious), {"core_noise": core, "spurious_noise": spurious}, BEYOND if few else (*BEST, LEAN)
+            yield at(core, spurious), {"core_noise": core, "spurious_noise": spurious}, every if few else (*BEST, LEAN)
 
 
 def beyond_cells(request: Request) -> list[Cell]:

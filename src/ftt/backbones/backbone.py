@@ -98,7 +98,7 @@ class Backbone(nn.Module, ABC):
 
 
 def _per_channel(values: Sequence[float]) -> Tensor:
-    """Values as they meet images; one for all channels is five times as fast as three that are equal."""
+    """Values as they meet images; one for all channels is faster than three that are equal."""
     return torch.tensor(values[0]) if len(set(values)) == 1 else torch.tensor(values).view(1, 3, 1, 1)
 
 

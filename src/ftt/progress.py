@@ -1,7 +1,8 @@
 """Progress that any room may report and only a front door may draw.
 
 Long loops call `track`; what it shows is decided by whoever called the library. By default nothing is shown, so
-that importing code stays silent. Bars are in `ftt.screen`; the command line and Python calls install them.
+that importing code stays silent. Bars are in `ftt.screen`; the command line and Python calls install them. Of loops in
+other processes a driver hears now and then how far they are, and passes it on with `report`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
+
+
+class At(NamedTuple):
+    """How far a loop is: at item `number` of `total`."""
+
+    label: str
+    number: int
+    total: int
 
 
 class Display(Protocol):
@@ -21,6 +30,8 @@ class Display(Protocol):
 
     def say(self, message: str) -> None: ...
 
+    def report(self, who: str, at: At | None) -> None: ...
+
 
 class Silent:
     """Shows nothing."""
@@ -29,6 +40,9 @@ class Silent:
         yield from items
 
     def say(self, message: str) -> None:
+        return None
+
+    def report(self, who: str, at: At | None) -> None:
         return None
 
 
@@ -54,6 +68,11 @@ def track(items: Iterable[T], label: str, total: int, *, done: int = 0) -> Itera
 def say(message: str) -> None:
     """A line for the person waiting: a choice made, a source used, a cache hit."""
     current().say(message)
+
+
+def report(who: str, at: At | None) -> None:
+    """How far the loop is that `who` runs in another process; None when it has nothing more to do."""
+    current().report(who, at)
 
 
 def detail(message: str) -> None:

@@ -13,16 +13,20 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 from ftt.plain_text import printable
-from ftt.progress import is_shown, shown_on
+from ftt.progress import At, is_shown, shown_on
 
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
 
 VARIABLE = "FTT_PROGRESS"
+
+MOST_BARS = 8
+"""Runs in other processes that have bars of their own; a cluster has more than a terminal has lines."""
 
 
 class Bars:
@@ -40,6 +44,7 @@ class Bars:
             TimeRemainingColumn(elapsed_when_finished=True),
             console=self.console,
         )
+        self.elsewhere: dict[str, tuple[str, Any]] = {}
 
     def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
         task = self.progress.add_task(printable(label, lines=False), total=total or None, completed=done)
@@ -54,12 +59,38 @@ class Bars:
         # Messages quote errors and paths; square brackets in them are not markup.
         self.console.print(printable(message), style="dim", markup=False, highlight=False)
 
+    def report(self, who: str, at: At | None) -> None:
+        label, bar = self.elsewhere.get(who, ("", None))
+        if bar is not None and (at is None or at.label != label):
+            # A loop that follows has another pace, so it gets a bar of its own.
+            self.progress.remove_task(self.elsewhere.pop(who)[1])
+            bar = None
+        if at is None:
+            return
+        if bar is not None:
+            self.progress.update(bar, completed=at.number)
+        elif len(self.elsewhere) < MOST_BARS:
+            words = printable(f"{who}: {at.label}", lines=False)
+            bar = self.progress.add_task(words, total=at.total or None, completed=at.number)
+            self.elsewhere[who] = at.label, bar
+
+
+@dataclass
+class Elsewhere:
+    """A loop in another process: what was heard of it first, when, and when it was last shown."""
+
+    first: At
+    start: float
+    last: float
+
 
 class Lines:
     """A line now and then, for logs and pipes."""
 
-    def __init__(self, every: float = 10.0) -> None:
+    def __init__(self, every: float = 10.0, elsewhere: float = 30.0) -> None:
         self.every = every
+        self.every_elsewhere = elsewhere
+        self.elsewhere: dict[str, Elsewhere] = {}
 
     def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
         start = last = time.monotonic()
@@ -76,12 +107,25 @@ class Lines:
         sys.stderr.write(printable(message) + "\n")
         sys.stderr.flush()
 
+    def report(self, who: str, at: At | None) -> None:
+        if at is None:
+            self.elsewhere.pop(who, None)
+            return
+        known, now = self.elsewhere.get(who), time.monotonic()
+        if known is None or known.first.label != at.label:
+            self.elsewhere[who] = Elsewhere(at, now, now)
+        elif now - known.last >= self.every_elsewhere:
+            left = _left(known.start, known.first.number, at.number, at.total)
+            self.say(f"{who}: {at.label}: {at.number}/{at.total or '?'}, about {left:.0f} s left")
+            known.last = now
+
 
 class NotebookBars:
     """A bar per loop below the cell, without widgets: one output that is replaced a few times per second."""
 
     def __init__(self, every: float = 0.3) -> None:
         self.every = every
+        self.elsewhere: dict[str, Any] = {}
 
     def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
         handle = _display_html(_bar(label, done, total, None))
@@ -100,6 +144,17 @@ class NotebookBars:
 
     def say(self, message: str) -> None:
         _display_html(f"<small>{html.escape(printable(message))}</small>")
+
+    def report(self, who: str, at: At | None) -> None:
+        if at is None:
+            if who in self.elsewhere:
+                self.elsewhere.pop(who).update(_html(""))
+            return
+        bar = _bar(f"{who}: {at.label}", at.number, at.total, None)
+        if who in self.elsewhere:
+            self.elsewhere[who].update(_html(bar))
+        elif len(self.elsewhere) < MOST_BARS:
+            self.elsewhere[who] = _display_html(bar)
 
 
 @contextmanager

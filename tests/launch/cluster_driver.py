@@ -29,7 +29,8 @@ def main(home: str, disks: str) -> None:
     with patch.object(on_ray, "EVERY", 0.0), disk, shown_on(heard := Heard()):
         outcomes = launch(TWENTY_FOUR, Home(Path(home)), on="ray", resources=Resources(threads=1))
     failed = [one.error for one in outcomes if one.error]
-    sys.stdout.write(json.dumps({"failed": failed, "said": heard.said}) + "\n")
+    trained = sorted({who for who, at in heard.reported if at is not None and at.label == "training"})
+    sys.stdout.write(json.dumps({"failed": failed, "said": heard.said, "trained": trained}) + "\n")
 
 
 if __name__ == "__main__":

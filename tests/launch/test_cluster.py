@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,14 @@ def four_nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         nodes.end()
 
 
+@dataclass(frozen=True)
+class Told:
+    """What reached a driver: messages, and the runs of which it heard how far their training was."""
+
+    said: list[str]
+    trained: set[str]
+
+
 class Driver:
     """A process that has the twenty-four done on a running cluster, found by RAY_ADDRESS."""
 
@@ -121,11 +130,11 @@ class Driver:
             assert time.monotonic() < end, "it took too long"
             time.sleep(0.02)
 
-    def told(self) -> list[str]:
-        """The messages that reached it; none of the runs may have failed."""
+    def told(self) -> Told:
+        """What reached it; none of the runs may have failed."""
         told = json.loads(self.process.communicate(timeout=DEADLINE)[0])
         assert told["failed"] == []
-        return list(told["said"])
+        return Told(told["said"], {name.removeprefix("run ") for name in told["trained"]})
 
 
 def finished(home: Path) -> dict[str, int]:
@@ -135,11 +144,6 @@ def finished(home: Path) -> dict[str, int]:
 
 def stored(home: Path) -> list[dict[str, Any]]:
     return numbers(launch(TWENTY_FOUR, Home(home), on="store"))
-
-
-def heard_of(said: list[str]) -> set[str]:
-    """The runs whose progress reached the driver."""
-    return {run for run in ALL_RUNS if any(line.startswith(f"run {run}: training: ") for line in said)}
 
 
 def trained_once(home: Path) -> None:
@@ -158,14 +162,14 @@ def test_one_node_of_four_is_killed_and_another_added_while_runs_go_on(
         assert len(before) < len(TWENTY_FOUR), "nothing was left to be disturbed"
         four_nodes.kill_node_of(Home(tmp_path).artifacts.log()[-1]["pid"])
         four_nodes.add()
-        said = driver.told()
+        told = driver.told()
     assert four_nodes.alive() >= 5, "the head, three of the four nodes, and the one that was added"
     assert stored(tmp_path) == one_by_one
     trained_once(tmp_path)
     after = finished(tmp_path)
     assert {run: after[run] for run in before} == before
     assert len({record["pid"] for record in Home(tmp_path).artifacts.log()}) >= 2, "several workers shared the store"
-    assert heard_of(said) == ALL_RUNS
+    assert told.trained == ALL_RUNS
     assert not list(tmp_path.glob(".seen-*"))
 
 
@@ -173,8 +177,7 @@ def test_nodes_with_homes_of_their_own_send_their_results(
     four_nodes: Nodes, one_by_one: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     with Driver(four_nodes.address, tmp_path, "apart") as driver:
-        said = driver.told()
-    assert heard_of(said) == ALL_RUNS
+        assert driver.told().trained == ALL_RUNS
     assert stored(tmp_path) == one_by_one
     assert not (tmp_path / "artifacts").exists(), "the nodes worked elsewhere"
     made = [len(finished(home)) for home in four_nodes.folder.glob("node-*/ftt-home-*")]
@@ -197,12 +200,12 @@ def test_the_driver_goes_on_when_the_head_is_killed_and_started_again(
             first.kill_head()
             second = Nodes(tmp_path, 2, port=int(address.rpartition(":")[2]))
             assert second.address == address
-            said = driver.told()
+            told = driver.told()
     finally:
         first.end()
         if second is not None:
             second.end()
-    assert any(f"the Ray cluster at {address} is lost" in line for line in said)
+    assert any(f"the Ray cluster at {address} is lost" in line for line in told.said)
     assert stored(home) == one_by_one
     trained_once(home)
     after = finished(home)

@@ -8,7 +8,20 @@ import pytest
 from tests.planted import with_accuracies
 
 from ftt.data import Roots
-from ftt.paper.demo_claims import CLAIMS, DATASETS, RECIPES, SEEDS, SETTINGS, DemoRow, Rows, judged, plan
+from ftt.paper.demo_claims import (
+    CLAIMS,
+    DATASETS,
+    LINES,
+    RECIPES,
+    SEEDS,
+    SETTINGS,
+    DemoRow,
+    Rows,
+    images_seen,
+    judged,
+    plan,
+    running_order,
+)
 from ftt.spec import Run, Spec
 
 HARM, HELP = SETTINGS
@@ -34,6 +47,20 @@ def test_only_the_setting_where_training_harms_is_small() -> None:
     small = plan("dominoes")[0].specs[0]
     assert (small.data.describe()["train_size"], small.train.epochs) == (2000, 2)
     assert plan("digits") == plan("digits", full=True)
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_every_run_is_begun_once_and_trainings_are_compared_by_what_they_see(dataset: str) -> None:
+    planned = plan(dataset)
+    order = running_order(planned)
+    assert len(planned) == LINES
+    assert sorted(map(order.index, (spec for line in planned for spec in line.specs))) == list(range(len(order)))
+    assert [spec.recipe.method is None for spec in order[: SEEDS[dataset] + 1]] == [True] * SEEDS[dataset] + [False]
+    trained = [(line.noises, images_seen(line.specs[0])) for line in planned if line.recipe != "init"]
+    assert all(images_seen(line.specs[0]) == 0 for line in planned if line.recipe == "init")
+    harm, help_ = ({size for noises, size in trained if noises == wanted} for wanted in SETTINGS)
+    assert (len(harm), len(help_)) == (1, 1)
+    assert (max(harm) < max(help_)) == (dataset == "dominoes")
 
 
 def landed(rows: Rows, spec: Spec, worst: float) -> DemoRow | None:

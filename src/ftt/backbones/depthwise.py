@@ -65,9 +65,9 @@ class Depthwise(nn.Conv2d):
         made = cls(
             layer.in_channels,
             layer.out_channels,
-            _pair(layer.kernel_size),
-            _pair(layer.stride),
-            _pair(layer.padding),
+            pair(layer.kernel_size),
+            pair(layer.stride),
+            pair(layer.padding),
             groups=layer.groups,
             bias=layer.bias is not None,
             device="meta",
@@ -76,7 +76,7 @@ class Depthwise(nn.Conv2d):
         return made.train(layer.training)
 
     def forward(self, x: Tensor) -> Tensor:
-        stride, pads = _pair(self.stride), self._pads(x.shape[2], x.shape[3])
+        stride, pads = pair(self.stride), self._pads(x.shape[2], x.shape[3])
         if x.device.type != "cpu" or x.dtype != self.weight.dtype or torch.is_autocast_enabled("cpu"):
             (top, bottom), (left, right) = pads
             return conv2d(pad(x, (left, right, top, bottom)), self.weight, self.bias, stride, 0, 1, self.groups)
@@ -85,8 +85,12 @@ class Depthwise(nn.Conv2d):
             return out
         return _convolve(x, self.weight, self.bias, stride, pads)
 
+    def symmetric(self, x: Tensor) -> tuple[Tensor, Pair]:
+        """Weights that give the same output with as many zeros on either side of the map, and the number of zeros."""
+        return _symmetric(self.weight, self._pads(x.shape[2], x.shape[3]))
+
     def _pads(self, height: int, width: int) -> Pads:
-        sizes = zip((height, width), _pair(self.kernel_size), _pair(self.stride), _pair(self.padding), strict=True)
+        sizes = zip((height, width), pair(self.kernel_size), pair(self.stride), pair(self.padding), strict=True)
         rows, columns = (same_pads(n, k, s) if self.same else (p, p) for n, k, s, p in sizes)
         return rows, columns
 
@@ -95,7 +99,7 @@ def is_depthwise(layer: nn.Conv2d) -> bool:
     """Whether a layer can be replaced by `Depthwise`."""
     return (
         layer.groups == layer.in_channels == layer.out_channels > 1
-        and _pair(layer.dilation) == (1, 1)
+        and pair(layer.dilation) == (1, 1)
         and layer.padding_mode == "zeros"
         and not isinstance(layer.padding, str)
     )
@@ -237,7 +241,7 @@ def same_pads(size: int, kernel: int, stride: int) -> Pair:
     return total // 2, total - total // 2
 
 
-def _pair(value: tuple[int, ...] | str) -> Pair:
+def pair(value: tuple[int, ...] | str) -> Pair:
     """Types of `torch.nn.Conv2d` are wider than its values."""
     assert not isinstance(value, str)
     return value[0], value[1]

@@ -58,9 +58,13 @@ class SameConv(nn.Conv2d):
     """A convolution with zeros around the map as TensorFlow's ``SAME`` adds them, depending on its size."""
 
     def forward(self, input: Tensor) -> Tensor:
-        sizes = zip(input.shape[2:], self.kernel_size, self.stride, strict=True)
+        return super().forward(self.padded(input))
+
+    def padded(self, x: Tensor) -> Tensor:
+        """A map with its zeros."""
+        sizes = zip(x.shape[2:], self.kernel_size, self.stride, strict=True)
         (top, bottom), (left, right) = (same_pads(*size) for size in sizes)
-        return super().forward(pad(input, (left, right, top, bottom)))
+        return pad(x, (left, right, top, bottom))
 
 
 class Norm(nn.BatchNorm2d):

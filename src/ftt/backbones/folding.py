@@ -1,9 +1,10 @@
 """A network in eval mode that is faster to run: BatchNorm folded into the convolutions before it, ReLU fused into them.
 
-In eval mode BatchNorm is a fixed scale and shift, which the convolution before it can do for free. Which convolution
-comes before is guessed from the order in which modules are registered, and the guess is checked: a folded network that
-does not give the same features is thrown away. On a CPU, TorchScript then lays out the weights of dense convolutions
-for oneDNN and lets them add and clip as they go; that is checked too, and done without where it fails.
+In eval mode BatchNorm is a fixed scale and shift, which the convolution before it can do for free, and it can clip as
+well where the norm carries its activation (`fused_convolution`). Which convolution comes before is guessed from the
+order in which modules are registered, and the guess is checked: a folded network that does not give the same features
+is thrown away. On a CPU, TorchScript can lay out the weights of dense convolutions for oneDNN and let them add and clip
+as they go; that is checked too, and done without where it fails.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from ftt.backbones.backbone import Backbone
+from ftt.backbones.fused_convolution import FusedConvolution
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -28,19 +30,21 @@ TOLERANCE = 1e-3
 """Largest difference of a feature, in units of the features' own spread, that rounding may make."""
 
 
-def folded(network: M, batch: Tensor) -> M:
+def folded(network: M, batch: Tensor, *, fuse: bool = True) -> M:
     """A copy of a network in eval mode, folded where that changes nothing but speed.
 
     Parameters
     ----------
     batch : tensor
         Prepared inputs; the copy is compared with the original on a few of them.
+    fuse : bool
+        Whether convolutions clip as they go.
     """
     original = copy.deepcopy(network).eval().requires_grad_(False)
     if not _norms(original):
         return original
     fast = copy.deepcopy(original)
-    _fold_below(fast)
+    _fold_below(fast, fuse)
     return fast if _same(fast, original, batch[:EXAMPLES]) else original
 
 
@@ -53,11 +57,12 @@ def fused(backbone: Backbone, batch: Tensor) -> Callable[[Tensor], Tensor]:
         Prepared inputs; results are compared on a few of them.
     """
     example = batch[:EXAMPLES]
-    plain = folded(backbone, example)
-    convolutions = [module for module in plain.modules() if isinstance(module, nn.Conv2d)]
+    convolutions = [module for module in backbone.modules() if isinstance(module, nn.Conv2d)]
     # Depthwise convolutions are fast in channels_last only, which oneDNN's own layout is not.
     dense = bool(convolutions) and all(convolution.groups == 1 for convolution in convolutions)
-    if not dense or example.device.type != "cpu" or _norms(plain) or not _norms(backbone):
+    compiles = dense and example.device.type == "cpu" and bool(_norms(backbone))
+    plain = folded(backbone, example, fuse=not compiles)
+    if not compiles or _norms(plain):
         return plain
     try:
         with warnings.catch_warnings(), torch.no_grad():
@@ -106,17 +111,22 @@ def _norms(module: nn.Module) -> int:
     return sum(isinstance(child, nn.BatchNorm2d) for child in module.modules())
 
 
-def _fold_below(parent: nn.Module) -> None:
+def _fold_below(parent: nn.Module, fuse: bool) -> None:
     before: tuple[str, nn.Conv2d] | None = None
     for name, child in list(parent.named_children()):
         if isinstance(child, nn.Conv2d):
             before = name, child
         elif isinstance(child, nn.BatchNorm2d) and before is not None and _fits(before[1], child):
-            setattr(parent, before[0], fuse_conv_bn_eval(before[1], child))
-            setattr(parent, name, _rest(child))
+            convolution, rest = fuse_conv_bn_eval(before[1], child), _rest(child)
+            if fuse and FusedConvolution.suits(convolution, rest):
+                setattr(parent, before[0], FusedConvolution(convolution, rest))
+                rest = nn.Identity()
+            else:
+                setattr(parent, before[0], convolution)
+            setattr(parent, name, rest)
             before = None
         else:
-            _fold_below(child)
+            _fold_below(child, fuse)
 
 
 def _fits(convolution: nn.Conv2d, norm: nn.BatchNorm2d) -> bool:

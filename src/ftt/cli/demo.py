@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from ftt.data import Roots
     from ftt.launch import Outcome, Resources
     from ftt.paper.demo_claims import Planned
-    from ftt.spec import Spec
     from ftt.store import Home
+
+RESULTS = "results.json"
+"""Written when every row is there."""
 
 
 def demo(
@@ -41,22 +43,28 @@ def demo(
     data: DataFlag = None,
 ) -> None:
     """Show the paper's claim on real data: initial features, ERM and FTT under two noises."""
+    start = time.monotonic()
     from ftt import threads as pools
     from ftt.cli.screen import watched
     from ftt.errors import unknown
     from ftt.launch import Resources
-    from ftt.paper.demo_claims import DATASETS, plan
+    from ftt.launch.local import started_ahead
+    from ftt.paper.demo_claims import DATASETS, LINES, SEEDS, plan
     from ftt.store import Home
 
     if dataset not in (None, *DATASETS):
         raise unknown("demo data set", dataset, DATASETS)
     kept = Home.from_environment(home, cache, data)
+    # One line of the table each at most: a process for every seed would cost more memory than it saves time.
+    at_once = workers or max(1, min(LINES, pools.available() // threads))
     with watched():
         chosen = dataset or _available(kept.roots)
-        planned = plan(chosen, full=full)
-        show = Show(chosen, planned, kept, report)
-        # One line of the table each at most: a process for every seed would cost more memory than it saves time.
-        show.run(Resources(workers or max(1, min(len(planned), pools.available() // threads)), threads))
+        finished = (kept.root / "demo" / chosen / RESULTS).exists()
+        # Workers import torch while this process does, unless nothing is left for them to do.
+        ahead = 0 if finished or at_once == 1 else min(at_once, LINES * SEEDS[chosen])
+        with started_ahead(ahead, threads):
+            show = Show(chosen, plan(chosen, full=full), kept, report, start)
+            show.run(Resources(at_once, threads))
     if json:
         print_json(show.to_json())
     else:
@@ -66,7 +74,14 @@ def demo(
 class Show:
     """The demo while it runs: every row is reported as it lands, and the page is rewritten with it."""
 
-    def __init__(self, dataset: str, planned: Sequence[Planned], home: Home, report: Path | None = None) -> None:
+    def __init__(
+        self,
+        dataset: str,
+        planned: Sequence[Planned],
+        home: Home,
+        report: Path | None = None,
+        start: float | None = None,
+    ) -> None:
         from ftt.paper.demo_claims import Rows
 
         self.dataset, self.home, self.report = dataset, home, report
@@ -74,51 +89,42 @@ class Show:
         self.rows = Rows(planned)
         self.seconds: dict[str, float] = {}
         self.files: list[Path] = []
-        self.start = time.monotonic()
-
-    @property
-    def specs(self) -> list[Spec]:
-        return [spec for line in self.rows.planned for spec in line.specs]
+        self.start = time.monotonic() if start is None else start
 
     def run(self, resources: Resources) -> None:
         """Run what is missing."""
         from ftt.errors import FttError
         from ftt.launch import launch
-        from ftt.launch.local import started_ahead
+        from ftt.launch.forecast import Forecast
+        from ftt.paper.demo_claims import images_seen, running_order
+        from ftt.progress import current, say, shown_on
         from ftt.spec import identify
         from ftt.store.checked_json import write_json
 
-        pending = [run.spec for run in identify(self.specs, self.home.roots) if self.home.runs.find(run) is None]
-        workers, threads = resources.divide(len(self.specs))
-        at_once = min(workers, len(pending))
-        with started_ahead(at_once if workers > 1 else 0, threads):
-            if pending:
-                self.announce(pending, at_once, threads)
-            outcomes = launch(self.specs, self.home, resources=resources, on_end=self.note)
+        specs = running_order(self.rows.planned)
+        pending = [run for run in identify(specs, self.home.roots) if self.home.runs.find(run) is None]
+        at_once = min(resources.divide(len(specs))[0], len(pending))
+        if pending:
+            say(f"{len(specs)} runs on {self.dataset}, {at_once} at a time; the first row comes in seconds")
+        sizes = {f"run {run.id}": size for run in pending if (size := images_seen(run.spec))}
+        with shown_on(Forecast(current(), sizes, at_once, self.foretell)):
+            outcomes = launch(specs, self.home, resources=resources, on_end=self.note)
         for outcome in outcomes:
             if outcome.error is not None:
                 trace = self.home.runs.folder(outcome.run) / "failed.json"
                 raise FttError(f"run {outcome.run.id} failed: {outcome.error}", hint=f"the traceback is in {trace}")
         self.draw()
         self.seconds["all"] = self.elapsed
-        write_json(self.folder / "results.json", [o.result.to_json() for o in outcomes if o.result])
+        write_json(self.folder / RESULTS, [result.to_json() for row in self.rows.complete() for result in row.results])
+
+    def foretell(self, seconds: float) -> None:
+        from ftt.progress import say
+
+        say(f"the trainings take about {_minutes(seconds)} on this machine")
 
     @property
     def elapsed(self) -> float:
         return round(time.monotonic() - self.start, 1)
-
-    def announce(self, pending: Sequence[Spec], at_once: int, threads: int) -> None:
-        """Say how long it will take, by timing a few steps of the trainings that are missing."""
-        from ftt import threads as pools
-        from ftt.progress import say
-
-        say(f"{len(self.specs)} runs on {self.dataset}, {at_once} at a time; timing a few steps")
-        from ftt.runs.time_estimate import estimate
-
-        with pools.limited_to(threads):
-            seconds = estimate(pending, self.home.roots, at_once=at_once)
-        # Starting the workers, probing and drawing are not in it.
-        say(f"about {_minutes(seconds + 20)} on this machine; the first row comes in seconds")
 
     def note(self, outcome: Outcome) -> None:
         """A run has ended: report the row that it completes, and the first verdict."""

@@ -53,8 +53,9 @@ def fill(
         # The threads of a run do not depend on how many runs are left.
         resources = Resources(*resources.divide(len(specs)))
     if left and on != "store":
-        seconds, workers = estimate([run.spec for run in left], home.roots), resources.divide(len(specs))[0]
-        say(f"at most about {in_words(seconds / workers)} for {len(left)} runs, {workers} at a time")
+        workers = resources.divide(len(specs))[0]
+        seconds = estimate([run.spec for run in left], home.roots, at_once=workers)
+        say(f"at most about {in_words(seconds)} for {len(left)} runs, {workers} at a time")
     if on == "store" and (probed := without_training(cells, home)):
         say(f"{len(probed)} runs only probe stored features in another way and are made")
         launch(probed, home, resources=resources)

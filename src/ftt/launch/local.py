@@ -21,9 +21,10 @@ from typing import Any
 
 from ftt import threads as pools
 from ftt.launch.launcher import Ended, Resources
+from ftt.launch.messages import pass_on
 from ftt.launch.worker import answered, attempt, order
 from ftt.params import Json
-from ftt.progress import say
+from ftt.progress import report, say
 from ftt.spec import Run
 from ftt.store import Home
 
@@ -123,6 +124,10 @@ def in_processes(
             if worker not in busy:
                 continue
             index = worker.at
+            if message is not None and ("say" in message or "at" in message):
+                pass_on(tasks[index].name, message)
+                continue
+            report(tasks[index].name, None)
             if message is None:
                 busy.remove(worker)
                 if begun[index] < ATTEMPTS:
@@ -132,8 +137,6 @@ def in_processes(
                     yield Answer(index, None, begun[index], worker.cause())
                 if waiting:
                     start()
-            elif "say" in message:
-                say(f"{tasks[index].name}: {message['say']}")
             else:
                 yield Answer(index, message, begun[index])
                 if waiting:

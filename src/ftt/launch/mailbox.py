@@ -6,16 +6,12 @@ dies they are lost and the runs go on.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
-from ftt.progress import say
+from ftt.launch.messages import Messages, pass_on
 
-T = TypeVar("T")
-
-EVERY = 30.0
-"""Seconds between two lines about the progress of one loop of one task."""
+Letter = tuple[str, dict[str, Any]]
+"""Who has sent something, and what."""
 
 PATIENCE = 5.0
 """Seconds that a task waits until its last message has arrived, and the driver for the last messages of all."""
@@ -25,18 +21,18 @@ class Mailbox:
     """The actor: messages in, all of them out."""
 
     def __init__(self) -> None:
-        self.messages: list[str] = []
+        self.letters: list[Letter] = []
 
-    def put(self, message: str) -> None:
-        self.messages.append(message)
+    def put(self, who: str, message: dict[str, Any]) -> None:
+        self.letters.append((who, message))
 
-    def take(self) -> list[str]:
-        taken, self.messages = self.messages, []
+    def take(self) -> list[Letter]:
+        taken, self.letters = self.letters, []
         return taken
 
 
-class Posting:
-    """The display of a task: messages, and now and then how far a loop is, go to the mailbox."""
+class Posting(Messages):
+    """The display of a task: what it shows goes to the mailbox."""
 
     def __init__(self, mailbox: Any, name: str, every: float) -> None:
         self.mailbox = mailbox
@@ -44,23 +40,15 @@ class Posting:
         self.every = every
         self.last: Any = None
 
-    def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
-        told = time.monotonic()
-        for number, item in enumerate(items, start=done + 1):
-            yield item
-            if time.monotonic() - told >= self.every:
-                told = time.monotonic()
-                self.say(f"{label}: {number} of {total}")
+    def send(self, message: dict[str, Any]) -> None:
+        self.last = self.mailbox.put.remote(self.name, message)
 
-    def say(self, message: str) -> None:
-        self.last = self.mailbox.put.remote(f"{self.name}: {message}")
-
-    def flush(self) -> None:
-        """Wait until the messages have arrived: those of a task come before its result."""
+    def close(self) -> None:
+        """Say that nothing more comes, and wait until that has arrived: messages of a task come before its result."""
         import ray
 
-        if self.last is not None:
-            ray.wait([self.last], timeout=PATIENCE)
+        self.send({"at": None})
+        ray.wait([self.last], timeout=PATIENCE)
 
 
 class Reader:
@@ -76,17 +64,17 @@ class Reader:
         self.asked = self.mailbox.take.remote()
 
     def read(self, patience: float = 0.0) -> None:
-        """Say what has arrived, and ask for more."""
+        """Show what has arrived, and ask for more."""
         if self.ray.wait([self.asked], timeout=patience)[0]:
             try:
-                messages = self.ray.get(self.asked)
+                letters = self.ray.get(self.asked)
             except self.ray.exceptions.RayError:
-                messages = []
-            for message in messages:
-                say(message)
+                letters = []
+            for who, message in letters:
+                pass_on(who, message)
             self.asked = self.mailbox.take.remote()
 
     def close(self) -> None:
-        """Say what has arrived until now: the first answer may be older than the last messages."""
+        """Show what has arrived until now: the first answer may be older than the last messages."""
         self.read(PATIENCE)
         self.read(PATIENCE)

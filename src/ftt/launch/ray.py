@@ -20,10 +20,11 @@ from ftt.errors import FttError
 from ftt.launch.cluster import Cluster, cluster
 from ftt.launch.launcher import Ended, Resources
 from ftt.launch.local import Task
-from ftt.launch.mailbox import EVERY, Posting, Reader
+from ftt.launch.mailbox import Posting, Reader
+from ftt.launch.messages import EVERY
 from ftt.launch.worker import answered, carry_out, in_one_line, order
 from ftt.params import digest
-from ftt.progress import say, shown_on
+from ftt.progress import report, say, shown_on
 from ftt.spec import Run
 from ftt.store import Home
 
@@ -120,7 +121,10 @@ def _until_lost(nodes: Cluster, work: Work, tasks: Mapping[int, Task], token: st
                 return
             reader.read()
             for ref, answer in answers:
-                yield running.pop(ref), answer
+                index = running.pop(ref)
+                if isinstance(answer, Exception):
+                    report(tasks[index].name, None)  # It could not say so itself.
+                yield index, answer
     finally:
         for ref in running:
             ray.cancel(ref, force=True)
@@ -150,7 +154,7 @@ def on_node(work: Work, text: str, posting: Posting, token: str, threads: int, f
         try:
             return work(json.loads(text), token)
         finally:
-            posting.flush()
+            posting.close()
 
 
 def remote(ray: Any, function: Any, threads: int) -> Any:

@@ -13,23 +13,21 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 from ftt import threads
 from ftt.data.roots import Roots
 from ftt.errors import FttError
 from ftt.freed_memory import reuse_freed_memory
 from ftt.launch.launcher import Ended
+from ftt.launch.messages import Messages
 from ftt.params import Json
 from ftt.progress import shown_on
 from ftt.result import Result
 from ftt.spec import Run, Spec
 from ftt.stopping import Stopped
 from ftt.store import Home
-
-T = TypeVar("T")
 
 
 def attempt(spec: Spec, home: Home) -> dict[str, Json]:
@@ -92,19 +90,13 @@ def _make_shards(given: dict[str, Any]) -> dict[str, Json]:
         return failure(error)
 
 
-class Wire:
-    """A display at the other end of a pipe: messages are sent to the driver, which counts runs, not steps."""
+class Wire(Messages):
+    """A display at the other end of a pipe."""
 
     def __init__(self, sink: TextIO) -> None:
         self.sink = sink
 
-    def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
-        yield from items
-
-    def say(self, message: str) -> None:
-        self.send({"say": message})
-
-    def send(self, message: Json) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         self.sink.write(json.dumps(message) + "\n")
         self.sink.flush()
 

@@ -23,6 +23,12 @@ SETTINGS: tuple[Noises, ...] = ((0.20, 0.0), (0.0, 0.20))
 RECIPES = {"init": "initial features", "erm": "ERM", "ftt": "FTT, p = 0.25"}
 DATASETS = ("dominoes", "digits")
 
+LINES = len(SETTINGS) * len(RECIPES)
+"""Lines of the table."""
+
+RUNNING_ORDER = ("init", "ftt", "erm")
+"""The first row comes in seconds, and of trainings the longer one comes first: so both cores are busy to the end."""
+
 SMALL: Mapping[tuple[str, Noises], Changes] = {
     ("dominoes", (0.20, 0.0)): Changes(data={"train_size": 2000}, train={"epochs": 2}),
 }
@@ -117,6 +123,19 @@ def plan(dataset: str, *, full: bool = False) -> list[Planned]:
         return tuple(table.spec(preset(recipe), seed=seed, changes=changes) for seed in range(SEEDS[dataset]))
 
     return [Planned(noises, recipe, specs(noises, recipe)) for noises in SETTINGS for recipe in RECIPES]
+
+
+def running_order(planned: Sequence[Planned]) -> list[Spec]:
+    """All runs in the order in which they are begun."""
+    begun = sorted(planned, key=lambda line: (SETTINGS.index(line.noises), RUNNING_ORDER.index(line.recipe)))
+    return [spec for line in begun for spec in line.specs]
+
+
+def images_seen(spec: Spec) -> float:
+    """Images that the training of a run sees, compared with other runs on the same data set; 0 without one."""
+    if spec.recipe.method is None:
+        return 0.0
+    return float(spec.train.epochs * getattr(spec.data, "train_size", 1))
 
 
 class Rows:

@@ -1,0 +1,77 @@
+"""How long several trainings take together, told as soon as one of them has shown its pace.
+
+Nothing is timed beforehand: the first steps of the first training tell, with whatever else runs beside it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ftt.progress import At, Display
+
+T = TypeVar("T")
+
+PATIENCE = 8.0
+"""Seconds of steps from which the pace of a training is taken."""
+
+
+@dataclass
+class Forecast:
+    """A display that passes everything on to another one, and listens.
+
+    Attributes
+    ----------
+    shown : Display
+        Where progress is shown.
+    sizes : mapping of str to float
+        What each training takes compared with the others, by the name of its run, in the order in which they begin.
+    at_once : int
+        Trainings side by side.
+    tell : callable
+        Called once, with the seconds that all of them take from the start of the first.
+    """
+
+    shown: Display
+    sizes: Mapping[str, float]
+    at_once: int
+    tell: Callable[[float], None]
+    _first: tuple[str, At, float] | None = None
+    _told: bool = False
+
+    def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
+        for number, item in enumerate(self.shown.track(items, label, total, done), start=done + 1):
+            yield item
+            # Runs of this process have no name here; trainings begin in order.
+            self._listen(next(iter(self.sizes), ""), At(label, number, total))
+
+    def say(self, message: str) -> None:
+        self.shown.say(message)
+
+    def report(self, who: str, at: At | None) -> None:
+        self.shown.report(who, at)
+        if at is not None:
+            self._listen(who, at)
+
+    def _listen(self, who: str, at: At) -> None:
+        if self._told or who not in self.sizes or not at.label.startswith("training"):
+            return
+        now = time.monotonic()
+        if self._first is None:
+            self._first = who, at, now
+        first, before, since = self._first
+        if (first, before.label) == (who, at.label) and now - since >= PATIENCE and at.number > before.number:
+            self._told = True
+            pace = (now - since) / (at.number - before.number)
+            self.tell(_together(self.sizes, at.total * pace / self.sizes[who], self.at_once))
+
+
+def _together(sizes: Mapping[str, float], seconds: float, at_once: int) -> float:
+    """When the last training is done, each of which is begun as soon as there is room."""
+    free = [0.0] * at_once
+    for size in sizes.values():
+        heapq.heappush(free, heapq.heappop(free) + size * seconds)
+    return max(free)

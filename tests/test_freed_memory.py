@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
+
+from ftt.freed_memory import collect_seldom
 
 FAULTS = """
 import resource, torch
@@ -25,3 +29,24 @@ def test_a_large_tensor_takes_no_new_pages_once_one_of_its_size_was_freed() -> N
     found = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, check=True, text=True)
     # 48 MB are 12,000 pages.
     assert int(found.stdout) < 500
+
+
+@pytest.fixture
+def thresholds() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+
+
+@pytest.mark.usefixtures("thresholds")
+@pytest.mark.parametrize(("given", "left"), [(700, 10_000), (50_000, 50_000), (0, 0)])
+def test_garbage_is_looked_for_less_often_but_never_more(given: int, left: int) -> None:
+    gc.set_threshold(given, 11, 12)
+    collect_seldom()
+    assert gc.get_threshold() == (left, 11, 12)
+
+
+def test_commands_import_without_looking_through_what_they_have_imported() -> None:
+    code = "import gc, ftt.cli as cli; cli.app = lambda **_: print(gc.get_threshold()[0]); cli.main()"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert found.stdout == "10000\n"

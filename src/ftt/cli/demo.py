@@ -113,7 +113,8 @@ class Show:
             if outcome.error is not None:
                 trace = self.home.runs.folder(outcome.run) / "failed.json"
                 raise FttError(f"run {outcome.run.id} failed: {outcome.error}", hint=f"the traceback is in {trace}")
-        self.draw()
+        if not self.files:
+            self.draw()  # Every row was in the store.
         self.seconds["all"] = self.elapsed
         write_json(self.folder / RESULTS, [result.to_json() for row in self.rows.complete() for result in row.results])
 

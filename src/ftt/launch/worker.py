@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from ftt import threads
 from ftt.data.roots import Roots
 from ftt.errors import FttError
-from ftt.freed_memory import reuse_freed_memory
+from ftt.freed_memory import collect_seldom, reuse_freed_memory
 from ftt.launch.launcher import Ended
 from ftt.launch.messages import Messages
 from ftt.params import Json
@@ -106,6 +106,7 @@ def main() -> None:
     # Ctrl-C reaches the whole group of processes; it is the driver that ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     reuse_freed_memory()
+    collect_seldom()
     # Standard output is the wire; whatever a library prints goes to standard error.
     wire = Wire(os.fdopen(os.dup(1), "w", encoding="utf-8"))
     os.dup2(2, 1)

@@ -10,7 +10,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 NEEDS := $(BIN)/python -c "import sys, tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; exec(sys.argv[1])"
 # Read tables and query runs; the demo does neither, and without them it is installed in half the megabytes.
 NOT_IN_DEMO := duckdb pandas pyarrow
-# Tests run in two processes with one thread each: many small jobs, no fight over cores.
+# Tests run in processes with one thread each: many small jobs, no fight over cores. One process more than two cores need,
+# because tests of clusters, kills and browsers mostly wait.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 .PHONY: browser demo docs test test-fast faults lint bench bench-quick fuzz audit claims clean
@@ -37,7 +38,7 @@ $(BROWSER): $(READY)
 	@touch $(BROWSER)
 
 test: $(READY) $(BROWSER)
-	$(ONE_THREAD) $(BIN)/pytest -n 2
+	$(ONE_THREAD) $(BIN)/pytest -n 3
 
 test-fast: $(READY)
 	$(ONE_THREAD) $(BIN)/pytest -n 2 -m "not slow and not data and not ray and not browser"

@@ -1,4 +1,4 @@
-"""What a process of our own does with memory it no longer needs: it keeps large blocks, and seldom looks for garbage."""
+"""What a process of our own does with memory it no longer needs: keep large blocks, and seldom look for garbage."""
 
 from __future__ import annotations
 

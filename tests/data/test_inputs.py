@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pytest
 from PIL import Image
 
-from ftt.data.images import EncodedImages, ImageFiles, in_threads
+from ftt.data.images import EncodedImages, ImageFiles, in_threads, stamp_of
 from ftt.data.inputs import ArrayInputs, decode
 from ftt.errors import FttError
 
@@ -176,3 +177,30 @@ def test_fingerprint_of_arrays_stays_what_stored_features_are_found_by() -> None
     array = np.arange(24, dtype=np.float32).reshape(6, 4)
     expected = hashlib.sha256(b"features <f4 (3, 4)" + array[[5, 0, 2]].tobytes()).hexdigest()
     assert ArrayInputs(array, "features").take(np.array([5, 0, 2])).fingerprint() == expected
+
+
+def test_a_stamp_tells_files_by_name_size_and_time_and_not_by_where_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = tmp_path / "first"
+    (first / "birds").mkdir(parents=True)
+    for name in ("birds/1.jpg", "birds/2.jpg", "3.jpg"):
+        (first / name).write_bytes(name.encode())
+    names = ("birds/1.jpg", "birds/2.jpg", "3.jpg", "missing.jpg")
+    stamp = stamp_of([first / name for name in names])
+    monkeypatch.chdir(first)
+    assert stamp_of([Path(name) for name in names]) == stamp
+    assert stamp_of([Path("birds/../birds/1.jpg"), *map(Path, names[1:])]) == stamp
+    assert stamp_of([Path(name) for name in names[:3]]) != stamp
+    assert stamp_of([Path(name) for name in reversed(names)]) != stamp
+    os.utime("3.jpg", ns=(1, 1))
+    assert stamp_of([Path(name) for name in names]) != stamp
+    assert stamp_of([]) == stamp_of([])
+
+
+def test_a_moved_folder_keeps_its_stamp(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    (tmp_path / "first" / "1.jpg").write_bytes(b"one")
+    before = stamp_of([tmp_path / "first" / "1.jpg"])
+    (tmp_path / "first").rename(tmp_path / "second")
+    assert stamp_of([tmp_path / "second" / "1.jpg"]) == before

@@ -35,6 +35,15 @@ def test_runs_elsewhere_are_weighed_by_size_and_begun_as_soon_as_there_is_room(c
     assert len(heard.reported) == 9
 
 
+def test_a_training_that_is_over_too_soon_leaves_it_to_the_next(clock: list[float]) -> None:
+    told: list[float] = []
+    display = Forecast(Heard(), {"run a": 1.0, "run b": 5.0}, 1, told.append)
+    for who, seconds, number, total in (("a", 0, 1, 9), ("a", 2, 9, 9), ("b", 10, 10, 45), ("b", 20, 20, 45)):
+        clock[0] = seconds
+        display.report(f"run {who}", At("training", number, total))
+    assert told == [pytest.approx(54.0)]
+
+
 def test_runs_of_this_process_are_listened_to_as_well(clock: list[float]) -> None:
     told: list[float] = []
     display = Forecast(heard := Heard(), {"run a": 2.0, "run b": 1.0}, 1, told.append)

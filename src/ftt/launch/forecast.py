@@ -1,6 +1,6 @@
 """How long several trainings take together, told as soon as one of them has shown its pace.
 
-Nothing is timed beforehand: the first steps of the first training tell, with whatever else runs beside it.
+Nothing is timed beforehand: the first steps of a training tell, with whatever else runs beside it.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from ftt.progress import At, Display
 
 T = TypeVar("T")
 
-PATIENCE = 8.0
+PATIENCE = 6.0
 """Seconds of steps from which the pace of a training is taken."""
 
 
@@ -39,7 +39,7 @@ class Forecast:
     sizes: Mapping[str, float]
     at_once: int
     tell: Callable[[float], None]
-    _first: tuple[str, At, float] | None = None
+    _begun: dict[tuple[str, str], tuple[At, float]] = field(default_factory=dict)
     _told: bool = False
 
     def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
@@ -60,10 +60,8 @@ class Forecast:
         if self._told or who not in self.sizes or not at.label.startswith("training"):
             return
         now = time.monotonic()
-        if self._first is None:
-            self._first = who, at, now
-        first, before, since = self._first
-        if (first, before.label) == (who, at.label) and now - since >= PATIENCE and at.number > before.number:
+        before, since = self._begun.setdefault((who, at.label), (at, now))
+        if now - since >= PATIENCE and at.number > before.number:
             self._told = True
             pace = (now - since) / (at.number - before.number)
             self.tell(_together(self.sizes, at.total * pace / self.sizes[who], self.at_once))

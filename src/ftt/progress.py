@@ -82,9 +82,9 @@ def detail(message: str) -> None:
 
 
 @contextmanager
-def shown_on(display: Display, *, detailed: bool = False) -> Iterator[None]:
-    """Send progress to `display` inside the block; with `detailed` also what `detail` reports."""
-    tokens = _display.set(display), _detailed.set(detailed)
+def shown_on(display: Display, *, detailed: bool | None = None) -> Iterator[None]:
+    """Send progress to `display` inside the block; with `detailed` also what `detail` reports, by default as before."""
+    tokens = _display.set(display), _detailed.set(_detailed.get() if detailed is None else detailed)
     try:
         yield
     finally:

@@ -54,6 +54,15 @@ def test_runs_of_this_process_are_listened_to_as_well(clock: list[float]) -> Non
     assert heard.said == ["done"]
 
 
+def test_a_short_training_of_this_process_leaves_it_to_the_next(clock: list[float]) -> None:
+    told: list[float] = []
+    display = Forecast(Heard(), {"run a": 1.0, "run b": 10.0}, 1, told.append)
+    for steps in (3, 30):
+        for _ in display.track(range(steps), "training", steps, 0):
+            clock[0] += 1.0
+    assert told == [pytest.approx(33.0)]
+
+
 def test_what_is_over_soon_or_trains_nothing_is_not_foretold(clock: list[float]) -> None:
     told: list[float] = []
     display = Forecast(Heard(), {"run a": 1.0}, 1, told.append)

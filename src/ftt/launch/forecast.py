@@ -9,6 +9,7 @@ import heapq
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TypeVar
 
 from ftt.progress import At, Display
@@ -40,13 +41,16 @@ class Forecast:
     at_once: int
     tell: Callable[[float], None]
     _begun: dict[tuple[str, str], tuple[At, float]] = field(default_factory=dict)
+    _loops: int = 0
     _told: bool = False
 
     def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
+        # Runs of this process have no name here; trainings begin in order.
+        who = next(islice(self.sizes, self._loops, None), "")
+        self._loops += label.startswith("training")
         for number, item in enumerate(self.shown.track(items, label, total, done), start=done + 1):
             yield item
-            # Runs of this process have no name here; trainings begin in order.
-            self._listen(next(iter(self.sizes), ""), At(label, number, total))
+            self._listen(who, At(label, number, total))
 
     def say(self, message: str) -> None:
         self.shown.say(message)

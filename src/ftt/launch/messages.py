@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
@@ -14,13 +15,13 @@ EVERY = 1.0
 """Seconds between two messages about one loop."""
 
 
-class Messages:
+class Messages(ABC):
     """A display in another process than the driver's; subclasses know how a message gets there."""
 
     every = EVERY
 
-    def send(self, message: dict[str, Any]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def send(self, message: dict[str, Any]) -> None: ...
 
     def track(self, items: Iterable[T], label: str, total: int, done: int) -> Iterator[T]:
         told = time.monotonic()

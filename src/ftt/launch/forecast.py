@@ -5,7 +5,6 @@ Nothing is timed beforehand: the first steps of a training tell, with whatever e
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from itertools import islice
 from typing import TypeVar
 
 from ftt.progress import At, Display
+from ftt.runs.side_by_side import side_by_side
 
 T = TypeVar("T")
 
@@ -68,12 +68,5 @@ class Forecast:
         if now - since >= PATIENCE and at.number > before.number:
             self._told = True
             pace = (now - since) / (at.number - before.number)
-            self.tell(_together(self.sizes, at.total * pace / self.sizes[who], self.at_once))
-
-
-def _together(sizes: Mapping[str, float], seconds: float, at_once: int) -> float:
-    """When the last training is done, each of which is begun as soon as there is room."""
-    free = [0.0] * at_once
-    for size in sizes.values():
-        heapq.heappush(free, heapq.heappop(free) + size * seconds)
-    return max(free)
+            unit = at.total * pace / self.sizes[who]
+            self.tell(side_by_side((size * unit for size in self.sizes.values()), self.at_once))

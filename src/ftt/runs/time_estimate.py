@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +17,7 @@ from ftt.data import GroupedData, Roots
 from ftt.data.dataset import NotPlacedError
 from ftt.params import digest
 from ftt.recipe import Recipe
+from ftt.runs.side_by_side import side_by_side
 from ftt.runs.stand_in import architecture, sample_of
 from ftt.spec import Spec
 from ftt.store import Home
@@ -105,10 +105,7 @@ def estimate(pending: Sequence[Spec], roots: Roots, *, at_once: int = 1) -> floa
 
     An upper bound: features and trainings that earlier runs left in the store are not taken into account.
     """
-    free = [0.0] * at_once
-    for seconds in costs(pending, roots):
-        heapq.heappush(free, heapq.heappop(free) + seconds)
-    return max(free) * slowdown(at_once)
+    return side_by_side(costs(pending, roots), at_once) * slowdown(at_once)
 
 
 def costs(pending: Sequence[Spec], roots: Roots) -> list[float]:

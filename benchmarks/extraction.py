@@ -6,6 +6,7 @@ python -m benchmarks.extraction --images 20000 --kills 10
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -75,7 +76,7 @@ def killed_once(
     driver = start(data, backbone, folder, home, 2)
     time.sleep(rng.uniform(0.1, 0.95) * usual)
     # The driver and its workers in turn.
-    victims = _children(driver.pid) if number % 2 else [driver.pid]
+    victims = children(driver.pid) if number % 2 else [driver.pid]
     met = bool(victims) and driver.poll() is None
     if met:
         os.kill(rng.choice(victims), signal.SIGKILL)
@@ -85,11 +86,14 @@ def killed_once(
     return found, max(made.values()), met
 
 
-def _children(pid: int) -> list[int]:
-    try:
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+def children(pid: int) -> list[int]:
+    """Processes that a process has started. Not every kernel lists them below the process itself."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # It ended meanwhile.
+            parent = place.read_text().rpartition(")")[2].split()[1]
+            found += [int(place.parent.name)] if int(parent) == pid else []
+    return found
 
 
 def rows(

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn.functional import cross_entropy
 
-from ftt.backbones import expansion
+from ftt.backbones import expansion, products
 from ftt.backbones.expansion import InvertedResidual, expand
 from ftt.backbones.lite0 import Lite0
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
@@ -67,7 +67,7 @@ def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     convolution, norm = layers(3, 8, torch.float64)
     x = maps(4, 3, 5, 3, torch.float64)
     whole = everything(expand, x, convolution, norm)
-    monkeypatch.setattr(expansion, "BLOCK", 56)  # Seven rows, so that the last block of 60 is smaller.
+    monkeypatch.setitem(products.BLOCK, "torch", 56)  # Seven rows, so that the last block of 60 is smaller.
     for name, value in everything(expand, x, convolution, norm).items():
         torch.testing.assert_close(value, whole[name], msg=name)
 
@@ -80,9 +80,12 @@ def test_gradients_are_those_of_finite_differences() -> None:
     assert gradgradcheck(lambda x, *_: expand(x, convolution, norm), inputs, fast_mode=True)
 
 
+@pytest.mark.parametrize("library", ["torch", "oneDNN"])
 @pytest.mark.parametrize("mean", [0.0, 30.0])
-def test_rounding_is_no_worse_than_in_three_layers(mean: float) -> None:
+def test_rounding_is_no_worse_than_in_three_layers(mean: float, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where the mean of the narrow map is much larger than its spread."""
+    monkeypatch.setattr(products, "preferred", lambda: library == "oneDNN")
+    monkeypatch.setitem(products.BLOCK, "oneDNN", 1 << 18)  # Several blocks, the last of which is smaller.
     convolution, norm = layers(16, 96, torch.float32)
     x = maps(16, 16, 32, 16, torch.float32, mean)
     ours, theirs = (everything(way, x, convolution, norm) for way in (expand, in_three_layers))

@@ -37,11 +37,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import batch_norm
 
+from ftt.backbones.products import blocks, clipped, input_gradient, weight_gradient
+
 ROWS_PER_CHANNEL = 25
 """Rows (images times pixels) per channel of the narrow map from which on the covariance is worth its cost."""
-
-BLOCK = 1 << 17
-"""Numbers of the wide map in a block: half a megabyte of float32, so that a few of them fit into a core's cache."""
 
 
 class InvertedResidual(nn.Module):
@@ -144,10 +143,7 @@ class _Expand(torch.autograd.Function):
         variance = (spread * weight).sum(1)
         precision = (variance + eps).rsqrt()
         scaled = (gamma * precision).unsqueeze(1) * weight
-        matrix = torch.cat([scaled, beta.unsqueeze(1)], dim=1).T
-        out = x.new_empty(n, len(weight))
-        for rows, wide in zip(_blocks(centred, out), _blocks(out, out), strict=True):
-            torch.mm(rows, matrix, out=wide).clamp_(0, 6)
+        out = clipped(centred, torch.cat([scaled, beta.unsqueeze(1)], dim=1))
         ctx.save_for_backward(x, weight, gamma, beta, centred, spread, precision, scaled, out)
         ctx.eps = eps
         means = weight @ mean
@@ -162,18 +158,18 @@ class _Expand(torch.autograd.Function):
             return *_differentiable(inputs, ctx.eps, grads[0], ctx.needs_input_grad), None
         _, weight, gamma, _ = inputs
         n, c = len(out), weight.shape[1]
-        products = out.new_zeros(c + 1, len(weight))
+        products = out.new_zeros(len(weight), c + 1)
         d_x = out.new_empty(n, c) if ctx.needs_input_grad[0] else None
         masked: Tensor | None = None
         start = 0
-        for rows, wide, grad in zip(*(_blocks(of, out) for of in (centred, out, grads[0])), strict=True):
+        for rows, wide, grad in zip(*(blocks(of, out) for of in (centred, out, grads[0])), strict=True):
             masked = torch.empty_like(wide) if masked is None else masked[: len(wide)]
             torch.ops.aten.hardtanh_backward(grad, wide, 0, 6, grad_input=masked)
-            products.addmm_(rows.T, masked)
+            products += weight_gradient(masked, rows)
             if d_x is not None:
-                torch.mm(masked, scaled, out=d_x[start : start + len(wide)])
+                d_x[start : start + len(wide)] = input_gradient(masked, scaled)
             start += len(wide)
-        on_rows, d_beta = products[:c].T, products[c]
+        on_rows, d_beta = products[:, :c], products[:, c]
         d_gamma = precision * (on_rows * weight).sum(1)
         shrunk = precision * d_gamma
         d_weight = (gamma * precision).unsqueeze(1) * (on_rows - shrunk.unsqueeze(1) * spread)
@@ -189,9 +185,3 @@ def _differentiable(inputs: list[Tensor], eps: float, grad: Tensor, wanted: tupl
     asked = [tensor for tensor, needed in zip(inputs, wanted, strict=False) if needed]
     found = iter(torch.autograd.grad(out, asked, grad, create_graph=True))
     return [next(found) if needed else None for needed in wanted[:4]]
-
-
-def _blocks(x: Tensor, wide: Tensor) -> tuple[Tensor, ...]:
-    """A matrix in blocks of as many rows as make up a block of the wide one."""
-    blocks: tuple[Tensor, ...] = x.split(max(1, BLOCK // wide.shape[1]))  # type: ignore[no-untyped-call]
-    return blocks

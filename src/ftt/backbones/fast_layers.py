@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from ftt.backbones.depthwise import Depthwise, is_depthwise
 from ftt.backbones.expansion import InvertedResidual
+from ftt.backbones.products import by_onednn, linear
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 
 SMALL = 32
@@ -92,9 +92,10 @@ def _faster(layer: nn.Module) -> nn.Module | None:
 
 
 class Pointwise(nn.Conv2d):
-    """A 1×1 convolution that is trained as a matrix product where maps are small.
+    """A 1×1 convolution that is trained as a matrix product, where maps are small or products are fast.
 
-    oneDNN lays out the weights anew at every step, which takes longer than the product if there are few pixels.
+    As a convolution, oneDNN lays out the weights anew at every step, which takes longer than the product if there are
+    few pixels.
     """
 
     @staticmethod
@@ -108,11 +109,19 @@ class Pointwise(nn.Conv2d):
         return made.train(layer.training)
 
     def forward(self, x: Tensor) -> Tensor:
-        trained = torch.is_grad_enabled() and self.weight.requires_grad
-        small = x.shape[2] * x.shape[3] <= SMALL and x.is_contiguous(memory_format=torch.channels_last)
-        if not (trained and small and x.device.type == "cpu"):
+        trained = torch.is_grad_enabled() and self.weight.requires_grad and x.device.type == "cpu"
+        suits = x.shape[2] * x.shape[3] <= SMALL or by_onednn(x, self.weight)
+        if not (trained and suits and x.is_contiguous(memory_format=torch.channels_last)):
             return super().forward(x)
         return linear(x.permute(0, 2, 3, 1), self.weight.flatten(1), self.bias).permute(0, 3, 1, 2)
+
+
+class Linear(nn.Linear):
+    """`torch.nn.Linear` with faster products while it is trained."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        trained = torch.is_grad_enabled() and self.weight.requires_grad
+        return linear(input, self.weight, self.bias) if trained else super().forward(input)
 
 
 class ReLU6(nn.ReLU6):

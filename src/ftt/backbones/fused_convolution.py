@@ -32,9 +32,7 @@ from torch.nn.functional import linear
 from ftt.backbones.depthwise import Depthwise, Pair, pair
 from ftt.backbones.efficientnet_lite import SameConv
 from ftt.backbones.fast_layers import SMALL, Pointwise
-
-Clip = tuple[str, list[float]]
-"""An activation in the words of oneDNN: its name and its numbers."""
+from ftt.backbones.products import NONE, RELU6, Clip, by_onednn, onednn
 
 
 class FusedConvolution(nn.Module):
@@ -62,7 +60,10 @@ class FusedConvolution(nn.Module):
             out: Tensor = self.activation(convolution(x))
             return out
         if isinstance(convolution, Pointwise) and x.shape[2] * x.shape[3] <= SMALL:
-            product: Tensor = self.activation(linear(x.permute(0, 2, 3, 1), weight.flatten(1), convolution.bias))
+            pixels, matrix = x.permute(0, 2, 3, 1), weight.flatten(1)
+            if by_onednn(x, weight):
+                return onednn(pixels, matrix, convolution.bias, clip).permute(0, 3, 1, 2)
+            product: Tensor = self.activation(linear(pixels, matrix, convolution.bias))
             return product.permute(0, 3, 1, 2)
         padding = pair(convolution.padding)
         if isinstance(convolution, SameConv):
@@ -75,10 +76,10 @@ class FusedConvolution(nn.Module):
 def _clip(activation: nn.Module) -> Clip | None:
     """How oneDNN calls an activation; None if it does not know it."""
     if isinstance(activation, nn.ReLU6):
-        return "hardtanh", [0.0, 6.0]
+        return RELU6
     if type(activation) is nn.ReLU:
         return "relu", []
-    return ("none", []) if type(activation) is nn.Identity else None
+    return NONE if type(activation) is nn.Identity else None
 
 
 def _convolved(x: Tensor, weight: Tensor, like: nn.Conv2d, padding: Pair, clip: Clip) -> Tensor:

@@ -135,6 +135,12 @@ def _values(column: Any, name: str, needed: bool) -> npt.NDArray[Any]:
         column = column.dictionary_decode()
     if kinds.is_list(column.type) or kinds.is_large_list(column.type) or kinds.is_fixed_size_list(column.type):
         return _matrix(column, name)
+    # `to_numpy` imports pandas where it is installed, which takes longer than reading a list of 20,000 rows.
+    if kinds.is_integer(column.type) or kinds.is_floating(column.type):
+        numbers: npt.NDArray[Any] = np.from_dlpack(column)
+        return numbers
+    if kinds.is_string(column.type) or kinds.is_large_string(column.type):
+        return as_texts(column.to_pylist())
     values: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return as_texts(values) if values.dtype == object else values
 

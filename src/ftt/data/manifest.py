@@ -6,6 +6,7 @@ import os
 import stat
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
@@ -82,27 +83,20 @@ class Manifest(OwnTable):
             )
         inside = root.resolve()
         # Following links and looking where they lead folder by folder, not file by file, takes a tenth of the time.
-        folders: dict[Path, Path] = {}
-        below: set[Path] = set()
+        folders: dict[str, _Folder] = {}
         paths, files = [], []
-        for row, name in enumerate(need(columns, self.image, table, IMAGE_OR_TEXT)):
-            path = root / str(name)
-            folder, direct = path.parent, False
+        for row, name in enumerate(map(str, need(columns, self.image, table, IMAGE_OR_TEXT))):
+            above, last = os.path.split(name)
             try:
-                if folder not in folders:
-                    folders[folder] = folder.resolve()
-                    if folders[folder].is_relative_to(inside):
-                        below.add(folder)
-                direct = path.name != ".." and not stat.S_ISLNK(os.lstat(path).st_mode)
-                place = folders[folder] / path.name if direct else path.resolve(strict=True)
-            except FileNotFoundError:
-                place = folders.get(folder, inside) / path.name
+                if above not in folders:
+                    folders[above] = _Folder(root / above, (root / above).resolve(), inside)
+                path, place, is_below = folders[above].file(last)
             except (OSError, ValueError, RuntimeError) as error:
                 reason = reason_of(error) if isinstance(error, OSError | ValueError) else "a link leads back to itself"
                 raise FttError(
                     "an image path cannot be used", given=f"row {row}: {printable(name)} ({reason})", allowed="files"
                 ) from None
-            if not (direct and folder in below) and not place.is_relative_to(inside):
+            if not is_below:
                 raise FttError(
                     "an image path leaves the folder",
                     given=f"row {row}: {printable(name)}",
@@ -110,9 +104,9 @@ class Manifest(OwnTable):
                 )
             paths.append(path)
             files.append(place)
-        twice = [place.relative_to(inside) for place, count in Counter(files).items() if count > 1]
+        twice = [os.path.relpath(place, inside) for place, count in Counter(files).items() if count > 1]
         if twice:
-            listed = printable(", ".join(map(str, twice[:5]))) + (", …" if len(twice) > 5 else "")
+            listed = printable(", ".join(twice[:5])) + (", …" if len(twice) > 5 else "")
             raise FttError(
                 "an image is listed in several rows, so that it could be in two splits at once",
                 given=f"{len(twice)} such images: {listed}",
@@ -120,3 +114,28 @@ class Manifest(OwnTable):
                 hint="remove the repeated rows from the list",
             )
         return paths
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A folder that a list names, where it is after every link was followed, and the folder of images."""
+
+    named: Path
+    real: Path
+    root: Path
+
+    @cached_property
+    def is_below(self) -> bool:
+        return self.real.is_relative_to(self.root)
+
+    def file(self, name: str) -> tuple[Path, str, bool]:
+        """A file in it, where it is after every link was followed, and whether that is below the folder of images."""
+        path, place = self.named / name, f"{self.real}{os.sep}{name}"
+        try:
+            if name not in ("", ".", "..") and not stat.S_ISLNK(os.lstat(path).st_mode):
+                return path, place, self.is_below
+            followed = path.resolve(strict=True)
+        except FileNotFoundError:
+            # Files that are missing are reported together when images are read.
+            return path, place, self.is_below
+        return path, str(followed), followed.is_relative_to(self.root)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from ftt.backbones.backbone import Backbone
+from ftt.backbones.fast_layers import Linear
 from ftt.rng import torch_seeded
 
 
@@ -33,7 +34,7 @@ class TwoBranch(nn.Module):
         m = backbone.num_features
         self.frozen_dims = frozen_dims
         self.backbone = copy.deepcopy(backbone)
-        self.project = nn.Linear(m, m - frozen_dims)
+        self.project = Linear(m, m - frozen_dims)
         self.head = nn.Linear(m, n_classes)
 
     def forward(self, x: Tensor, frozen: Tensor) -> Tensor:

@@ -19,6 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ftt.backbones import Backbone, create
 from ftt.backbones.folding import fused
 from ftt.backbones.lite0 import Lite0
+from ftt.backbones.products import input_gradient
 from ftt.data import ArrayInputs
 from ftt.spec import Training
 from ftt.train.loop import make_optimizer
@@ -123,7 +124,7 @@ def _layers(size: tuple[int, int], batch: int, repeats: int) -> tuple[dict[str, 
     # A backward pass takes twice the operations; the counter is wrong for grouped ones.
     operations = 3 * counter.get_total_flops()
     square = torch.randn(1024, 1024)
-    steps: dict[str, Callable[[], Any]] = {"product": lambda: square @ square}
+    steps: dict[str, Callable[[], Any]] = {"product": lambda: input_gradient(square, square)}
     for name, network in networks.items():
         optimizer = make_optimizer(network, Training(lr=1e-3, weight_decay=0))
         steps[name] = step_of(network, optimizer, lambda: backbone.prepare(images), labels, lambda x: none)

@@ -13,9 +13,11 @@ from ftt.arrays import IntArray
 from ftt.backbones.backbone import Backbone
 from ftt.data.augment import augment
 from ftt.data.grouped import Fittable
+from ftt.data.inputs import ArrayInputs
 from ftt.rng import generator
 from ftt.rows import InMemory, Rows
 from ftt.spec import Training
+from ftt.train.reading_ahead import ahead
 
 HELD = 2**29
 """Bytes up to which the frozen features of all training rows are held in memory."""
@@ -125,6 +127,19 @@ class Batches:
         self, steps: list[IntArray], seed: int, epoch: int, first: int = 0, share: Share = WHOLE
     ) -> Iterator[Loaded]:
         """The batches of these steps of an epoch, the first of which has number `first`."""
+        made = self._made(steps, seed, epoch, first, share)
+        return ahead(made) if self._takes_long else made
+
+    @property
+    def _takes_long(self) -> bool:
+        """Whether batches are read ahead: where views are drawn or rows are on a disk, by runs of one thread.
+
+        A training of several threads has none to spare: a reader that takes one away slows it down to that of one.
+        """
+        slow = self.training.augment != "none" or not isinstance(self.split.inputs, ArrayInputs)
+        return slow and torch.get_num_threads() == 1
+
+    def _made(self, steps: list[IntArray], seed: int, epoch: int, first: int, share: Share) -> Iterator[Loaded]:
         for number, rows in enumerate(steps, start=first):
             own = rows[share.rank :: share.world]
             raw = self.split.inputs.read(own)

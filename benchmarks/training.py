@@ -19,7 +19,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from ftt.backbones import Backbone, create
 from ftt.backbones.folding import fused
 from ftt.backbones.lite0 import Lite0
-from ftt.backbones.products import input_gradient
+from ftt.backbones.products import linear
 from ftt.data import ArrayInputs
 from ftt.spec import Training
 from ftt.train.loop import make_optimizer
@@ -124,7 +124,7 @@ def _layers(size: tuple[int, int], batch: int, repeats: int) -> tuple[dict[str, 
     # A backward pass takes twice the operations; the counter is wrong for grouped ones.
     operations = 3 * counter.get_total_flops()
     square = torch.randn(1024, 1024)
-    steps: dict[str, Callable[[], Any]] = {"product": lambda: input_gradient(square, square)}
+    steps: dict[str, Callable[[], Any]] = {"product": lambda: linear(square, square)}
     for name, network in networks.items():
         optimizer = make_optimizer(network, Training(lr=1e-3, weight_decay=0))
         steps[name] = step_of(network, optimizer, lambda: backbone.prepare(images), labels, lambda x: none)
@@ -157,7 +157,8 @@ def _measure(name: str, size: int, repeats: int) -> dict[str, float]:
     labels = torch.from_numpy(np.arange(size) % 2)
     dims = backbone.num_features // 4
     cached, weight = torch.randn(size, dims), torch.randn(backbone.num_features, dims)
-    plain = _in_layout(backbone, torch.contiguous_format)
+    torchs: Any = backbone.exportable()
+    plain = _in_layout(torchs, torch.contiguous_format)
 
     def step(base: Backbone, frozen: Frozen, width: int, ours: bool) -> Callable[[], None]:
         network = build(base, width, 2, seed=0)
@@ -177,7 +178,7 @@ def _measure(name: str, size: int, repeats: int) -> dict[str, float]:
             "erm": step(backbone, lambda x: torch.zeros(size, 0), 0, ours=True),
             "ftt": step(backbone, lambda x: cached, dims, ours=True),
             "both": step(plain, lambda x: _forward(plain, x) @ weight, dims, ours=False),
-            "both channels_last": step(backbone, lambda x: _forward(backbone, x) @ weight, dims, ours=False),
+            "both channels_last": step(torchs, lambda x: _forward(torchs, x) @ weight, dims, ours=False),
         },
         repeats,
     )
@@ -188,7 +189,8 @@ def _frozen_branch(name: str, size: int, repeats: int) -> tuple[dict[str, float]
     images = np.random.default_rng(0).integers(0, 256, (size, 64, 32, 3), dtype=np.uint8)
     backbone = create(name, ArrayInputs(images, "images")).eval()
     x = backbone.prepare(images)
-    plain, flat, fast = _in_layout(backbone, torch.contiguous_format), x.contiguous(), fused(backbone, x[:8])
+    torchs: Any = backbone.exportable()
+    plain, flat, fast = _in_layout(torchs, torch.contiguous_format), x.contiguous(), fused(backbone, x[:8])
 
     def fast_forward() -> Tensor:
         with torch.inference_mode():
@@ -196,7 +198,7 @@ def _frozen_branch(name: str, size: int, repeats: int) -> tuple[dict[str, float]
 
     forwards: dict[str, Callable[[], Any]] = {
         "plain": lambda: _forward(plain, flat),
-        "plain channels_last": lambda: _forward(backbone, x),
+        "plain channels_last": lambda: _forward(torchs, x),
         "fast": fast_forward,
     }
     seconds = medians(forwards, repeats)

@@ -40,8 +40,12 @@ def test_products_are_those_of_double_precision(n: int, c: int, m: int, tall: in
         patch.setattr(products, "preferred", lambda: True)
         patch.setattr(products, "TALL", tall)
         assert_close(products.clipped(x, weight), (x.double() @ weight.double().T).clamp(0, 6))
-        assert_close(products.input_gradient(grad, weight), grad.double() @ weight.double())
         assert_close(products.weight_gradient(grad, x), grad.double().T @ x.double())
+        out, total = torch.empty(n, c), torch.ones(c, m)
+        products.multiply_into(out, grad, weight)
+        products.add_product(total, x, grad)
+    assert_close(out, grad.double() @ weight.double())
+    assert_close(total, 1 + x.double().T @ grad.double())
 
 
 @pytest.mark.usefixtures("onednn")
@@ -60,6 +64,14 @@ def test_a_layer_is_torchs_layer(shape: tuple[int, ...], biased: bool) -> None:
     for got, exact in zip(*found, strict=True):
         assert_close(got, exact)
     assert "_Linear" in type(ours(drawn(*shape)).grad_fn.next_functions[0][0]).__name__
+
+
+@pytest.mark.usefixtures("onednn")
+def test_gradients_that_are_one_number_in_memory_are_spread_out() -> None:
+    x, weight = drawn(4, 3).requires_grad_(), drawn(2, 3, seed=1).requires_grad_()
+    for_x, for_weight = torch.autograd.grad(products.linear(x, weight).sum(), [x, weight])
+    assert_close(for_x, weight.sum(0).expand(4, 3).double())
+    assert_close(for_weight, x.sum(0).expand(2, 3).double())
 
 
 @pytest.mark.usefixtures("onednn")

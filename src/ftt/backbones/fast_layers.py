@@ -1,8 +1,8 @@
 """Drop-in layers for convolutional networks that train faster on a CPU.
 
 Parameters keep their names and shapes, so weights saved with one kind of layer load into the other. What a layer does
-depends on shapes alone, so a resumed training ends in the same bits. Features in eval mode keep their bits; gradients
-change by rounding, so the features of a trained network move within the noise of rounding.
+depends on shapes and on the processor alone, so a resumed training ends in the same bits. Features in eval mode keep
+their bits; gradients change by rounding, so the features of a trained network move within the noise of rounding.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ftt.backbones.depthwise import Depthwise, is_depthwise
 from ftt.backbones.expansion import InvertedResidual
 from ftt.backbones.products import by_onednn, linear
+from ftt.backbones.small_map import SmallMapConv
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
 
 SMALL = 32
@@ -43,7 +44,7 @@ def use_plain_layers(network: nn.Module) -> None:
         for name, child in list(parent.named_children()):
             if isinstance(child, ReLU6):
                 setattr(parent, name, nn.ReLU6(inplace=True))
-            elif isinstance(child, Depthwise | Pointwise):
+            elif isinstance(child, Depthwise | Pointwise | SmallMapConv):
                 setattr(parent, name, _plain(child))
             elif isinstance(child, InvertedResidual):
                 setattr(parent, name, _plain_block(child))
@@ -86,6 +87,8 @@ def _faster(layer: nn.Module) -> nn.Module | None:
         return Depthwise.like(layer, same=isinstance(layer, Conv2dSame))
     if type(layer) is nn.Conv2d and Pointwise.suits(layer):
         return Pointwise.like(layer)
+    if type(layer) is nn.Conv2d and SmallMapConv.suits(layer):
+        return SmallMapConv.like(layer)
     if type(layer) is TimmInvertedResidual and InvertedResidual.suits(layer):
         return InvertedResidual.like(layer)
     return None

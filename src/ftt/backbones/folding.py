@@ -20,6 +20,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from ftt.backbones.backbone import Backbone
 from ftt.backbones.fused_convolution import FusedConvolution
+from ftt.backbones.small_map import SmallMapConv
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -118,6 +119,8 @@ def _fold_below(parent: nn.Module, fuse: bool) -> None:
             before = name, child
         elif isinstance(child, nn.BatchNorm2d) and before is not None and _fits(before[1], child):
             convolution, rest = fuse_conv_bn_eval(before[1], child), _rest(child)
+            if isinstance(convolution, SmallMapConv):
+                convolution.folded = True
             if fuse and FusedConvolution.suits(convolution, rest):
                 setattr(parent, before[0], FusedConvolution(convolution, rest))
                 rest = nn.Identity()

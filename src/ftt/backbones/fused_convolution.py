@@ -33,6 +33,7 @@ from ftt.backbones.depthwise import Depthwise, Pair, pair
 from ftt.backbones.efficientnet_lite import SameConv
 from ftt.backbones.fast_layers import SMALL, Pointwise
 from ftt.backbones.products import NONE, RELU6, Clip, by_onednn, onednn
+from ftt.backbones.small_map import SmallMapConv
 
 
 class FusedConvolution(nn.Module):
@@ -46,7 +47,7 @@ class FusedConvolution(nn.Module):
     def suits(convolution: nn.Conv2d, activation: nn.Module) -> bool:
         # Exact types: what a subclass changes is unknown.
         return (
-            type(convolution) in (nn.Conv2d, Pointwise, Depthwise, SameConv)
+            type(convolution) in (nn.Conv2d, Pointwise, Depthwise, SameConv, SmallMapConv)
             and convolution.padding_mode == "zeros"
             and not isinstance(convolution.padding, str)
             and _clip(activation) is not None
@@ -56,15 +57,16 @@ class FusedConvolution(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         convolution, weight, clip = self.convolution, self.convolution.weight, _clip(self.activation)
         plain = x.device.type != "cpu" or not x.dtype == weight.dtype == torch.float32 or torch.is_grad_enabled()
-        if plain or clip is None:
+        small = isinstance(convolution, SmallMapConv) and convolution.is_small(x)
+        if plain or small or clip is None:
             out: Tensor = self.activation(convolution(x))
             return out
         if isinstance(convolution, Pointwise) and x.shape[2] * x.shape[3] <= SMALL:
             pixels, matrix = x.permute(0, 2, 3, 1), weight.flatten(1)
             if by_onednn(x, weight):
                 return onednn(pixels, matrix, convolution.bias, clip).permute(0, 3, 1, 2)
-            product: Tensor = self.activation(linear(pixels, matrix, convolution.bias))
-            return product.permute(0, 3, 1, 2)
+            found: Tensor = self.activation(linear(pixels, matrix, convolution.bias))
+            return found.permute(0, 3, 1, 2)
         padding = pair(convolution.padding)
         if isinstance(convolution, SameConv):
             x = convolution.padded(x)

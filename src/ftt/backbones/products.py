@@ -39,7 +39,7 @@ BLOCK = {"torch": 1 << 17, "oneDNN": 1 << 20}
 cache; oneDNN takes longer to start and lays matrices out anew, which larger blocks make up for."""
 
 TALL = 512
-"""Rows from which on a weight gradient is faster if it is computed transposed where that is the wide way."""
+"""Rows from which on a weight gradient with fewer columns than rows is faster if it is computed transposed."""
 
 
 def by_onednn(*factors: Tensor) -> bool:
@@ -73,6 +73,11 @@ def onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None, clip: Clip = N
     return out
 
 
+def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x Wᵀ + b without gradients."""
+    return onednn(x, weight, bias) if by_onednn(x, weight) else torch.nn.functional.linear(x, weight, bias)
+
+
 def clipped(x: Tensor, weight: Tensor) -> Tensor:
     """(n, c) and (m, c) → clip(x Wᵀ, 0, 6), (n, m)."""
     if by_onednn(x, weight):
@@ -83,9 +88,20 @@ def clipped(x: Tensor, weight: Tensor) -> Tensor:
     return out
 
 
-def input_gradient(grad: Tensor, weight: Tensor) -> Tensor:
-    """(n, m) and (m, c) → (n, c): grad W."""
-    return onednn(grad, weight.T) if by_onednn(grad, weight) else grad @ weight
+def multiply_into(out: Tensor, x: Tensor, matrix: Tensor) -> None:
+    """out = x M for (n, m) and (m, c)."""
+    if by_onednn(x, matrix):
+        out.copy_(onednn(x, matrix.T))
+    else:
+        torch.mm(x, matrix, out=out)
+
+
+def add_product(total: Tensor, x: Tensor, y: Tensor) -> None:
+    """total += xᵀ y for (n, c) and (n, m)."""
+    if by_onednn(x, y):
+        total += onednn(x.T, y.T)
+    else:
+        total.addmm_(x.T, y)
 
 
 def weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
@@ -119,7 +135,7 @@ class _Linear(torch.autograd.Function):
         # Gradients of gradients have to be made of what autograd knows.
         again = torch.is_grad_enabled()
         return (
-            (grad @ weight if again else input_gradient(grad, weight)) if for_x else None,
+            (grad @ weight if again else onednn(grad, weight.T)) if for_x else None,
             (grad.T @ x if again else weight_gradient(grad, x)) if for_weight else None,
             grad.sum(0) if for_bias else None,
         )

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn.functional import cross_entropy
 
+from ftt import onednn
 from ftt.backbones import expansion, products
 from ftt.backbones.expansion import InvertedResidual, expand
 from ftt.backbones.lite0 import Lite0
@@ -84,7 +85,7 @@ def test_gradients_are_those_of_finite_differences() -> None:
 @pytest.mark.parametrize("mean", [0.0, 30.0])
 def test_rounding_is_no_worse_than_in_three_layers(mean: float, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even where the mean of the narrow map is much larger than its spread."""
-    monkeypatch.setattr(products, "preferred", lambda: library == "oneDNN")
+    monkeypatch.setattr(onednn, "preferred", lambda: library == "oneDNN")
     monkeypatch.setitem(products.BLOCK, "oneDNN", 1 << 18)  # Several blocks, the last of which is smaller.
     convolution, norm = layers(16, 96, torch.float32)
     x = maps(16, 16, 32, 16, torch.float32, mean)

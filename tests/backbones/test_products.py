@@ -1,4 +1,4 @@
-"""Products by oneDNN are torch's products, gradients included, and are used where they are known to be faster."""
+"""Products by oneDNN are torch's products, gradients included."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from ftt import onednn
 from ftt.backbones import products
 from ftt.backbones.fast_layers import Linear, Pointwise
 
-AMD = {"cpu_name": "AMD EPYC"}
-
 
 @pytest.fixture
-def onednn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "preferred", lambda: True)
+def chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onednn, "preferred", lambda: True)
 
 
 def drawn(*shape: int, seed: int = 0) -> Tensor:
@@ -37,7 +36,7 @@ SIZES = {"n": st.integers(1, 40), "c": st.integers(1, 9), "m": st.integers(1, 9)
 def test_products_are_those_of_double_precision(n: int, c: int, m: int, tall: int) -> None:
     x, weight, grad = drawn(n, c), drawn(m, c, seed=1), drawn(n, m, seed=2)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(products, "preferred", lambda: True)
+        patch.setattr(onednn, "preferred", lambda: True)
         patch.setattr(products, "TALL", tall)
         assert_close(products.clipped(x, weight), (x.double() @ weight.double().T).clamp(0, 6))
         assert_close(products.weight_gradient(grad, x), grad.double().T @ x.double())
@@ -48,7 +47,7 @@ def test_products_are_those_of_double_precision(n: int, c: int, m: int, tall: in
     assert_close(total, 1 + x.double().T @ grad.double())
 
 
-@pytest.mark.usefixtures("onednn")
+@pytest.mark.usefixtures("chosen")
 @pytest.mark.parametrize("shape", [(7, 5), (2, 3, 4, 5), (1, 1, 1, 5)])
 @pytest.mark.parametrize("biased", [True, False])
 def test_a_layer_is_torchs_layer(shape: tuple[int, ...], biased: bool) -> None:
@@ -66,7 +65,7 @@ def test_a_layer_is_torchs_layer(shape: tuple[int, ...], biased: bool) -> None:
     assert "_Linear" in type(ours(drawn(*shape)).grad_fn.next_functions[0][0]).__name__
 
 
-@pytest.mark.usefixtures("onednn")
+@pytest.mark.usefixtures("chosen")
 def test_gradients_that_are_one_number_in_memory_are_spread_out() -> None:
     x, weight = drawn(4, 3).requires_grad_(), drawn(2, 3, seed=1).requires_grad_()
     for_x, for_weight = torch.autograd.grad(products.linear(x, weight).sum(), [x, weight])
@@ -74,7 +73,7 @@ def test_gradients_that_are_one_number_in_memory_are_spread_out() -> None:
     assert_close(for_weight, x.sum(0).expand(2, 3).double())
 
 
-@pytest.mark.usefixtures("onednn")
+@pytest.mark.usefixtures("chosen")
 def test_gradients_of_gradients_are_torchs() -> None:
     found = []
     for way in (products.linear, nn.functional.linear):
@@ -85,7 +84,7 @@ def test_gradients_of_gradients_are_torchs() -> None:
         torch.testing.assert_close(got, expected)
 
 
-@pytest.mark.usefixtures("onednn")
+@pytest.mark.usefixtures("chosen")
 def test_a_wide_map_is_convolved_as_a_product() -> None:
     torch.manual_seed(0)
     layer = Pointwise(4, 6, 1, bias=False)
@@ -96,42 +95,9 @@ def test_a_wide_map_is_convolved_as_a_product() -> None:
     assert_close(out, nn.functional.conv2d(x.double(), layer.weight.double()))
 
 
-def test_other_types_and_mixed_precision_are_left_to_torch(onednn: None) -> None:
+def test_other_types_and_mixed_precision_are_left_to_torch(chosen: None) -> None:
     assert products.by_onednn(drawn(2, 2))
     assert not products.by_onednn(drawn(2, 2), drawn(2, 2).double())
     assert not products.by_onednn(drawn(2, 2).to("meta"))
     with torch.autocast("cpu", torch.bfloat16):
         assert not products.by_onednn(drawn(2, 2))
-
-
-@pytest.mark.parametrize(
-    ("capability", "described", "expected"),
-    [
-        ("AVX512", AMD, True),
-        ("AVX512", {"cpu_name": "Intel(R) Xeon(R) Processor"}, False),
-        ("AVX512", {}, False),
-        ("AVX2", AMD, False),  # Also where kernels are pinned: then every machine computes alike.
-        ("AVX512", None, False),  # A torch that does not tell.
-    ],
-)
-def test_the_processor_decides(
-    capability: str, described: dict[str, str] | None, expected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    monkeypatch.setattr(torch.cpu, "get_capabilities", None if described is None else lambda: described)
-    assert products.preferred.__wrapped__() is expected
-
-
-@pytest.mark.parametrize("failure", [AttributeError, RuntimeError, None])
-def test_an_operation_that_is_missing_or_wrong_is_not_used(
-    failure: type[Exception] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(x: Tensor, *others: object) -> Tensor:
-        if failure is not None:
-            raise failure
-        return x
-
-    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: AMD)
-    monkeypatch.setattr(products, "onednn", broken)
-    assert not products.preferred.__wrapped__()

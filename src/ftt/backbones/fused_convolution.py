@@ -29,11 +29,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
+from ftt import onednn
 from ftt.backbones.depthwise import Depthwise, Pair, pair
 from ftt.backbones.efficientnet_lite import SameConv
 from ftt.backbones.fast_layers import SMALL, Pointwise
-from ftt.backbones.products import NONE, RELU6, Clip, by_onednn, onednn
+from ftt.backbones.products import by_onednn
 from ftt.backbones.small_map import SmallMapConv
+from ftt.onednn import NONE, RELU6, Clip
 
 
 class FusedConvolution(nn.Module):
@@ -64,7 +66,7 @@ class FusedConvolution(nn.Module):
         if isinstance(convolution, Pointwise) and x.shape[2] * x.shape[3] <= SMALL:
             pixels, matrix = x.permute(0, 2, 3, 1), weight.flatten(1)
             if by_onednn(x, weight):
-                return onednn(pixels, matrix, convolution.bias, clip).permute(0, 3, 1, 2)
+                return onednn.linear(pixels, matrix, convolution.bias, clip).permute(0, 3, 1, 2)
             found: Tensor = self.activation(linear(pixels, matrix, convolution.bias))
             return found.permute(0, 3, 1, 2)
         padding = pair(convolution.padding)

@@ -1,7 +1,4 @@
-"""Matrix products of training on a CPU, by oneDNN where torch's own run at half the processor's speed.
-
-torch multiplies matrices with MKL, which uses AVX-512 on Intel's processors only; on others it takes kernels of half
-the width. oneDNN, which torch uses for convolutions, goes by what the processor can do, and clips as it goes.
+"""Matrix products of training on a CPU, by oneDNN where torch's own run at half the processor's speed (`ftt.onednn`).
 
 Milliseconds of out = x Wᵀ, its gradient with respect to x and that with respect to W (one thread, AMD EPYC of the fifth
 generation, torch 2.13), by MKL and by oneDNN:
@@ -15,24 +12,17 @@ rows    columns      out         x           W
 512     112 → 672    0.65  0.29  0.66  0.31  0.66  0.35
 128     320 → 1280   0.93  0.43  0.89  0.40  0.91  0.45
 ======  ===========  ==========  ==========  ==========
-
-The choice depends on the processor alone, never on timings taken while running: a resumed training must compute exactly
-what an uninterrupted one does.
 """
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import torch
 from torch import Tensor
 
-Clip = tuple[str, list[float]]
-"""An activation in the words of oneDNN: its name and its numbers."""
-
-NONE: Clip = ("none", [])
-RELU6: Clip = ("hardtanh", [0.0, 6.0])
+from ftt import onednn
+from ftt.onednn import RELU6
 
 BLOCK = {"torch": 1 << 17, "oneDNN": 1 << 20}
 """Numbers of the wide map in a block. For torch half a megabyte of float32, so that a few blocks fit into a core's
@@ -45,43 +35,18 @@ TALL = 512
 def by_onednn(*factors: Tensor) -> bool:
     """Whether oneDNN multiplies these tensors faster than torch."""
     usable = all(tensor.device.type == "cpu" and tensor.dtype == torch.float32 for tensor in factors)
-    return usable and not torch.is_autocast_enabled("cpu") and preferred()
-
-
-@functools.cache
-def preferred() -> bool:
-    """Whether oneDNN is the faster one on this processor, and can be asked to multiply by this torch."""
-    capability, describe = torch.backends.cpu.get_cpu_capability(), getattr(torch.cpu, "get_capabilities", None)
-    if capability != "AVX512" or describe is None:
-        return False
-    maker = str(describe().get("cpu_name", "Intel"))
-    return not maker.startswith("Intel") and _works()
-
-
-def _works() -> bool:
-    x = torch.linspace(-20, 20, 32).view(8, 4)
-    try:
-        found = onednn(x, torch.eye(4), None, RELU6)
-    except (AttributeError, RuntimeError):
-        return False
-    return torch.equal(found, x.clamp(0, 6))
-
-
-def onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None, clip: Clip = NONE) -> Tensor:
-    """clip(x Wᵀ + b) without gradients; the operation is one that ``torch.compile`` uses."""
-    out: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, *clip, "")
-    return out
+    return usable and not torch.is_autocast_enabled("cpu") and onednn.preferred()
 
 
 def product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x Wᵀ + b without gradients."""
-    return onednn(x, weight, bias) if by_onednn(x, weight) else torch.nn.functional.linear(x, weight, bias)
+    return onednn.linear(x, weight, bias) if by_onednn(x, weight) else torch.nn.functional.linear(x, weight, bias)
 
 
 def clipped(x: Tensor, weight: Tensor) -> Tensor:
     """(n, c) and (m, c) → clip(x Wᵀ, 0, 6), (n, m)."""
     if by_onednn(x, weight):
-        return onednn(x, weight, None, RELU6)
+        return onednn.linear(x, weight, None, RELU6)
     out = x.new_empty(len(x), len(weight))
     for rows, wide in zip(blocks(x, out), blocks(out, out), strict=True):
         torch.mm(rows, weight.T, out=wide).clamp_(0, 6)
@@ -91,7 +56,7 @@ def clipped(x: Tensor, weight: Tensor) -> Tensor:
 def multiply_into(out: Tensor, x: Tensor, matrix: Tensor) -> None:
     """out = x M for (n, m) and (m, c)."""
     if by_onednn(x, matrix):
-        out.copy_(onednn(x, matrix.T))
+        out.copy_(onednn.linear(x, matrix.T))
     else:
         torch.mm(x, matrix, out=out)
 
@@ -99,7 +64,7 @@ def multiply_into(out: Tensor, x: Tensor, matrix: Tensor) -> None:
 def add_product(total: Tensor, x: Tensor, y: Tensor) -> None:
     """total += xᵀ y for (n, c) and (n, m)."""
     if by_onednn(x, y):
-        total += onednn(x.T, y.T)
+        total += onednn.linear(x.T, y.T)
     else:
         total.addmm_(x.T, y)
 
@@ -109,8 +74,8 @@ def weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
     if not by_onednn(grad, x):
         return grad.T @ x
     if len(x) >= TALL and x.shape[1] < grad.shape[1]:
-        return onednn(x.T, grad.T).T
-    return onednn(grad.T, x.T)
+        return onednn.linear(x.T, grad.T).T
+    return onednn.linear(grad.T, x.T)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -125,7 +90,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return onednn(x, weight, bias)
+        return onednn.linear(x, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -135,7 +100,7 @@ class _Linear(torch.autograd.Function):
         # Gradients of gradients have to be made of what autograd knows.
         again = torch.is_grad_enabled()
         return (
-            (grad @ weight if again else onednn(grad, weight.T)) if for_x else None,
+            (grad @ weight if again else onednn.linear(grad, weight.T)) if for_x else None,
             (grad.T @ x if again else weight_gradient(grad, x)) if for_weight else None,
             grad.sum(0) if for_bias else None,
         )

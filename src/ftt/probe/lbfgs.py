@@ -15,7 +15,7 @@ import numpy as np
 
 from ftt.arrays import BoolArray, FloatArray
 from ftt.probe.precondition import Spectrum
-from ftt.probe.products import rows_times, times_rows
+from ftt.probe.products import scores_of, times_rows
 
 MEMORY = 3
 """Pairs of steps and gradient changes kept; more cost time and, with this preconditioner, save no steps."""
@@ -145,13 +145,12 @@ class Descent:
 
     def _score(self, weights: FloatArray) -> FloatArray:
         J, K, d1 = weights.shape
-        by_row = rows_times(self.table.X, np.ascontiguousarray(weights.reshape(J * K, d1)[:, :-1].T))
-        scores = np.ascontiguousarray(by_row.T).reshape(J, K, -1)
+        found = scores_of(self.table.X, np.ascontiguousarray(weights.reshape(J * K, d1)[:, :-1])).reshape(J, K, -1)
         level = weights[:, :, -1:]
         if not self.table.centred:
             level = level - weights[:, :, :-1] @ self.table.mean[:, None]
-        scores += level
-        return scores
+        found += level
+        return found
 
     def _gradient(self) -> FloatArray:
         residual = self.chance - self.table.target

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky, qr, solve_triangular
 
 from ftt.arrays import FloatArray
-from ftt.probe.products import times_rows
+from ftt.probe.products import product, times_rows
 
 MOST = 256
 """Leading directions kept at most; beyond them a step costs more than it saves."""
@@ -83,16 +83,16 @@ def leading_spectrum(rows: FloatArray, keep: int) -> Spectrum:
     start = np.random.default_rng(_SEED).standard_normal((len(few), width), dtype=np.float32)
     start -= start.mean(axis=0)
     # SciPy's keeps single precision, in half the time; NumPy's does not.
-    basis: FloatArray = qr(few.T @ start.astype(part.dtype), mode="economic", check_finite=False)[0]
-    scores = part @ basis
+    basis: FloatArray = qr(product(few.T, start.astype(part.dtype)), mode="economic", check_finite=False)[0]
+    scores = product(part, basis)
     scores -= scores.mean(axis=0)
-    image = part.T @ scores
-    factor = _nystrom(image, (scores.T @ scores).astype(np.float64))
-    squares, turn = np.linalg.eigh((factor.T @ factor).astype(np.float64))
+    image = product(part.T, scores)
+    factor = _nystrom(image, product(scores.T, scores).astype(np.float64))
+    squares, turn = np.linalg.eigh(product(factor.T, factor).astype(np.float64))
     squares, turn = squares[::-1][:keep], turn[:, ::-1][:, :keep]
     kept = squares > squares[0] * np.finfo(part.dtype).eps
     squares, turn = squares[kept], turn[:, kept]
-    directions = factor @ (turn / np.sqrt(squares)).astype(part.dtype)
+    directions = product(factor, (turn / np.sqrt(squares)).astype(part.dtype))
     variances = squares / n
     return Spectrum(directions, variances.astype(part.dtype), float(variances[-1]))
 
@@ -102,8 +102,8 @@ def _nystrom(image: FloatArray, inner: FloatArray) -> FloatArray:
     # Directions without variance would make the factor infinite.
     inner[np.diag_indices(len(inner))] += np.finfo(image.dtype).eps * np.trace(inner)
     lower = cholesky(inner, lower=True, check_finite=False)
-    factor: FloatArray = image @ solve_triangular(lower, np.eye(len(inner)), lower=True).T.astype(image.dtype)
-    return factor
+    inverse = solve_triangular(lower, np.eye(len(inner)), lower=True).T.astype(image.dtype)
+    return product(image, inverse)
 
 
 def worthwhile(n: int, d: int) -> int:

@@ -73,8 +73,9 @@ def fused(backbone: Backbone, batch: Tensor) -> Callable[[Tensor], Tensor]:
         # On fewer rows too: a trace may have taken the size of the batch for a constant.
         usable = _same(compiled, plain, example) and _same(compiled, plain, example[:1])
     except (RuntimeError, AttributeError):
-        return plain
-    return compiled if usable else plain
+        # TorchScript does not know oneDNN's products, for one.
+        return folded(backbone, example)
+    return compiled if usable else folded(backbone, example)
 
 
 class FoldedOnce:

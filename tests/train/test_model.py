@@ -78,21 +78,23 @@ def test_frozen_batchnorm_of_the_trained_branch_keeps_its_statistics() -> None:
     assert all(torch.equal(trained[k], v) for k, v in initial.items() if "running" in k)
 
 
-def test_a_linear_branch_multiplied_the_short_way_gives_the_same_logits_and_gradients() -> None:
+@pytest.mark.parametrize("rows", [2, 9])
+@pytest.mark.parametrize("name", ["identity", "tinyconv"])
+def test_projection_and_head_multiplied_first_give_the_same_logits_and_gradients(name: str, rows: int) -> None:
     from ftt.backbones import create
     from ftt.train.two_branch import build
 
-    inputs = small_data("features")["train"].inputs
-    network = build(create("identity", inputs), 4, 3, seed=0).double()
-    x, frozen = torch.randn(9, 16, dtype=torch.float64), torch.randn(9, 4, dtype=torch.float64)
+    inputs = small_data("features" if name == "identity" else "images")["train"].inputs
+    backbone = create(name, inputs)
+    network = build(backbone, 4, 3, seed=0).double().eval()
+    x = backbone.prepare(inputs.read(np.arange(rows))).double()
+    frozen = torch.randn(rows, 4, dtype=torch.float64)
     short = network(x, frozen)
-    long = network.head(torch.cat([frozen, network.project(x)], dim=1))
+    long = network.head(torch.cat([frozen, network.project(network.backbone(x))], dim=1))
     torch.testing.assert_close(short, long)
-    for parameter in network.parameters():
-        (first,), (second,) = (
-            torch.autograd.grad(out.square().sum(), parameter, retain_graph=True) for out in (short, long)
-        )
-        torch.testing.assert_close(first, second)
+    parameters = list(network.parameters())
+    found, expected = (torch.autograd.grad(out.square().sum(), parameters) for out in (short, long))
+    torch.testing.assert_close(found, expected)
 
 
 def test_a_sweep_over_p_extracts_features_once_and_fits_one_basis(tmp_path: Path) -> None:

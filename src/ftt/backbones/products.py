@@ -69,11 +69,11 @@ def add_product(total: Tensor, x: Tensor, y: Tensor) -> None:
         total.addmm_(x.T, y)
 
 
-def weight_gradient(grad: Tensor, x: Tensor) -> Tensor:
-    """(n, m) and (n, c) → (m, c): gradᵀ x."""
+def weight_gradient(grad: Tensor, x: Tensor, *, transposed: bool = False) -> Tensor:
+    """(n, m) and (n, c) → (m, c): gradᵀ x, as the transpose of a matrix where weights are that too."""
     if not by_onednn(grad, x):
-        return grad.T @ x
-    if len(x) >= TALL and x.shape[1] < grad.shape[1]:
+        return (x.T @ grad).T if transposed else grad.T @ x
+    if transposed or (len(x) >= TALL and x.shape[1] < grad.shape[1]):
         return onednn.linear(x.T, grad.T).T
     return onednn.linear(grad.T, x.T)
 
@@ -99,9 +99,11 @@ class _Linear(torch.autograd.Function):
         for_x, for_weight, for_bias = ctx.needs_input_grad
         # Gradients of gradients have to be made of what autograd knows.
         again = torch.is_grad_enabled()
+        # A gradient in another layout than its weights is copied when it is added up.
+        transposed = not weight.is_contiguous()
         return (
             (grad @ weight if again else onednn.linear(grad, weight.T)) if for_x else None,
-            (grad.T @ x if again else weight_gradient(grad, x)) if for_weight else None,
+            (grad.T @ x if again else weight_gradient(grad, x, transposed=transposed)) if for_weight else None,
             grad.sum(0) if for_bias else None,
         )
 

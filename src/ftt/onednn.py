@@ -13,6 +13,8 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ftt.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -51,9 +53,10 @@ def _works() -> bool:
     x = torch.linspace(-20, 20, 32).view(8, 4)
     try:
         found = linear(x, torch.eye(4), None, RELU6)
+        again = linear(x, packed(np.eye(4, dtype=np.float32)), None, RELU6)
     except (AttributeError, RuntimeError):
         return False
-    return torch.equal(found, x.clamp(0, 6))
+    return torch.equal(found, x.clamp(0, 6)) and torch.equal(again, found)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, clip: Clip = NONE) -> Tensor:
@@ -64,9 +67,21 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, clip: Clip = N
     return out
 
 
-def multiply(x: FloatArray, y: FloatArray) -> FloatArray:
-    """x yᵀ of arrays in float32, which torch must be allowed to write to."""
+def multiply(x: FloatArray, y: FloatArray | Tensor) -> FloatArray:
+    """x yᵀ of arrays in float32, which torch must be allowed to write to; y may be packed."""
     import torch
 
-    found: FloatArray = linear(torch.from_numpy(x), torch.from_numpy(y)).numpy()
+    found: FloatArray = linear(torch.from_numpy(x), torch.from_numpy(y) if isinstance(y, np.ndarray) else y).numpy()
+    return found
+
+
+def packed(y: FloatArray) -> Tensor:
+    """A copy in oneDNN's own layout, for a matrix that is the second factor again and again.
+
+    Without it, oneDNN lays the matrix out anew in every product, which takes longer than to multiply it by a few rows.
+    """
+    import torch
+
+    # The layout for a few rows; for a single one it would be another, which is slower for all others.
+    found: Tensor = torch.ops.mkldnn._reorder_linear_weight(torch.from_numpy(y), 16)
     return found

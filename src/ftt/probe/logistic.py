@@ -21,6 +21,7 @@ from ftt.probe.newton import newton, patience
 from ftt.probe.path import MIXED, best_mixture, families
 from ftt.probe.precondition import leading_spectrum, worthwhile
 from ftt.probe.problems import Fits, Problems, check_problems, distinct
+from ftt.probe.products import LongMatrix
 from ftt.probe.survey import Survey, survey
 from ftt.threads import limited_to
 
@@ -136,7 +137,7 @@ def _finish_in_double(
     centred = problems.X.astype(np.float64) - mean
     # Found anew in double precision: features of very unequal scale need directions that are truly orthogonal.
     spectrum = leading_spectrum(centred, worthwhile(*centred.shape))
-    table = Table(centred, mean, _targets(problems, np.float64), spectrum)
+    table = Table(LongMatrix(centred), mean, _targets(problems, np.float64), spectrum)
     limit = patience(problems)
     kept = np.maximum(left - limit, 0) if limit else np.zeros_like(left)
     now = left - kept

@@ -41,8 +41,8 @@ class TwoBranch(nn.Module):
     def forward(self, x: Tensor, frozen: Tensor) -> Tensor:
         """Logits (B, K) of prepared inputs and their (B, p·m) frozen features.
 
-        Nothing is between W_sl and h, so φ·(W_sl·h) is computed in place of (φ·W_sl)·h. With all its gradients that costs
-        K/B of pushing a batch of B rows through the wide W_sl, which takes 3 of the 85 ms of a step of
+        Nothing is between W_sl and h, so φ·(W_sl·h) is computed in place of (φ·W_sl)·h. With all its gradients that
+        costs K/B of pushing a batch of B rows through the wide W_sl, which takes 3 of the 85 ms of a step of
         EfficientNet-Lite0 at 64×32.
         """
         phi: Tensor = self.backbone(x)

@@ -15,15 +15,17 @@ from torch.autograd import gradcheck, gradgradcheck
 from torch.nn.functional import cross_entropy
 
 from ftt import onednn
-from ftt.backbones import expansion, products
-from ftt.backbones.expansion import InvertedResidual, expand
+from ftt.backbones import products
+from ftt.backbones.chain import chained
+from ftt.backbones.expansion import Widened
+from ftt.backbones.inverted_residual import InvertedResidual
 from ftt.backbones.lite0 import Lite0
-from ftt.backbones.torchvision_guard import ensure_torchvision_imports
+from ftt.backbones.pointwise import Pointwise
 
 
-def layers(c: int, wide: int, dtype: torch.dtype) -> tuple[nn.Conv2d, nn.BatchNorm2d]:
+def layers(c: int, wide: int, dtype: torch.dtype) -> tuple[Pointwise, nn.BatchNorm2d]:
     torch.manual_seed(0)
-    convolution, norm = nn.Conv2d(c, wide, 1, bias=False), nn.BatchNorm2d(wide)
+    convolution, norm = Pointwise(c, wide, 1, bias=False), nn.BatchNorm2d(wide)
     nn.init.normal_(norm.weight, 1, 0.5)
     nn.init.normal_(norm.bias, 1, 1)
     return convolution.to(dtype), norm.to(dtype)
@@ -34,14 +36,18 @@ def maps(n: int, c: int, height: int, width: int, dtype: torch.dtype, mean: floa
     return x.contiguous(memory_format=torch.channels_last)
 
 
-Way = Callable[[Tensor, nn.Conv2d, nn.BatchNorm2d], Tensor]
+Way = Callable[[Tensor, Pointwise, nn.BatchNorm2d], Tensor]
 
 
-def in_three_layers(x: Tensor, convolution: nn.Conv2d, norm: nn.BatchNorm2d) -> Tensor:
+def expand(x: Tensor, convolution: Pointwise, norm: nn.BatchNorm2d) -> Tensor:
+    return chained(x, [Widened(convolution, norm)])
+
+
+def in_three_layers(x: Tensor, convolution: Pointwise, norm: nn.BatchNorm2d) -> Tensor:
     return nn.functional.relu6(norm(convolution(x)))
 
 
-def everything(way: Way, x: Tensor, convolution: nn.Conv2d, norm: nn.BatchNorm2d) -> dict[str, Tensor]:
+def everything(way: Way, x: Tensor, convolution: Pointwise, norm: nn.BatchNorm2d) -> dict[str, Tensor]:
     """Outputs, running statistics and all gradients of a way through copies of the layers."""
     convolution, norm, x = copy.deepcopy(convolution), copy.deepcopy(norm), x.detach().clone().requires_grad_()
     out = way(x, convolution, norm)
@@ -117,47 +123,16 @@ def gradients(backbone: Lite0) -> tuple[Tensor, Tensor]:
 
 def test_a_network_has_the_gradients_and_statistics_of_timms(lite0: Lite0, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
+    forward = Widened.forward
 
-    def counted(x: Tensor, *layers: Any) -> Tensor:
+    def counted(link: Widened, x: Tensor) -> Any:
         taken.append(x.shape[1])
-        return expand(x, *layers)
+        return forward(link, x)
 
-    monkeypatch.setattr(expansion, "expand", counted)
+    monkeypatch.setattr(Widened, "forward", counted)
     theirs = gradients(plain(lite0).double().train())
     assert taken == []
     ours = gradients(copy.deepcopy(lite0).double().train())
     assert taken == [16, 24, 24]
     for got, expected in zip(ours, theirs, strict=True):
         torch.testing.assert_close(got, expected, rtol=1e-8, atol=1e-10)
-
-
-def _fixed_norms(backbone: Lite0) -> None:
-    for module in backbone.modules():
-        if isinstance(module, nn.BatchNorm2d):
-            module.eval()
-
-
-@pytest.mark.parametrize(
-    "change", [_fixed_norms, lambda b: b.requires_grad_(False), lambda b: b.to(memory_format=torch.contiguous_format)]
-)
-def test_only_what_is_trained_goes_the_new_way(
-    lite0: Lite0, change: Callable[[Lite0], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    backbone = copy.deepcopy(lite0).train()
-    change(backbone)
-    monkeypatch.delattr(expansion, "expand")
-    x = maps(8, 3, 64, 32, torch.float32)
-    if next(backbone.net.conv_stem.parameters()).is_contiguous():
-        x = x.contiguous()
-    assert backbone(x).shape == (8, 1280)
-
-
-def test_a_norm_that_averages_over_all_batches_is_left_alone() -> None:
-    ensure_torchvision_imports()
-    from timm.models._efficientnet_blocks import InvertedResidual as Theirs
-
-    block = Theirs(4, 4, exp_ratio=6, act_layer=nn.ReLU6)
-    assert InvertedResidual.suits(block)
-    block.bn1.momentum = None
-    assert not InvertedResidual.suits(block)
-    assert not InvertedResidual.suits(Theirs(4, 4, exp_ratio=6, act_layer=nn.SiLU))

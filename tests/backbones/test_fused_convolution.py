@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from ftt.backbones import fused_convolution
 from ftt.backbones.depthwise import Depthwise
 from ftt.backbones.efficientnet_lite import SameConv
-from ftt.backbones.fast_layers import Pointwise, ReLU6
+from ftt.backbones.fast_layers import ReLU6
 from ftt.backbones.fused_convolution import FusedConvolution, available
+from ftt.backbones.pointwise import Pointwise
 
 Layer = Callable[[], nn.Conv2d]
 

@@ -10,7 +10,8 @@ from torch import Tensor, nn
 
 from ftt import onednn
 from ftt.backbones import products
-from ftt.backbones.fast_layers import Linear, Pointwise
+from ftt.backbones.fast_layers import Linear
+from ftt.backbones.pointwise import Pointwise
 
 
 @pytest.fixture

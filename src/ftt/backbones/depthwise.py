@@ -76,7 +76,7 @@ class Depthwise(nn.Conv2d):
         return made.train(layer.training)
 
     def forward(self, x: Tensor) -> Tensor:
-        stride, pads = pair(self.stride), self._pads(x.shape[2], x.shape[3])
+        stride, pads = self.steps(x)
         if x.device.type != "cpu" or x.dtype != self.weight.dtype or torch.is_autocast_enabled("cpu"):
             (top, bottom), (left, right) = pads
             return conv2d(pad(x, (left, right, top, bottom)), self.weight, self.bias, stride, 0, 1, self.groups)
@@ -85,14 +85,27 @@ class Depthwise(nn.Conv2d):
             return out
         return _convolve(x, self.weight, self.bias, stride, pads)
 
+    def convolved(self, x: Tensor) -> Tensor:
+        """The output without its bias, and without gradients."""
+        return _convolve(x, self.weight, None, *self.steps(x))
+
+    def input_gradient(self, grad: Tensor, x: Tensor) -> Tensor:
+        """The gradient with respect to the input."""
+        return _native(grad, x, self.weight, *self.steps(x), of_input=True)
+
+    def weight_gradient(self, grad: Tensor, x: Tensor) -> Tensor:
+        """The gradient with respect to the weights."""
+        return weight_gradient(grad, x, self.weight, *self.steps(x))
+
     def symmetric(self, x: Tensor) -> tuple[Tensor, Pair]:
         """Weights that give the same output with as many zeros on either side of the map, and the number of zeros."""
-        return _symmetric(self.weight, self._pads(x.shape[2], x.shape[3]))
+        return _symmetric(self.weight, self.steps(x)[1])
 
-    def _pads(self, height: int, width: int) -> Pads:
-        sizes = zip((height, width), pair(self.kernel_size), pair(self.stride), pair(self.padding), strict=True)
+    def steps(self, x: Tensor) -> tuple[Pair, Pads]:
+        """The stride, and the zeros around this map."""
+        sizes = zip(x.shape[2:], pair(self.kernel_size), pair(self.stride), pair(self.padding), strict=True)
         rows, columns = (same_pads(n, k, s) if self.same else (p, p) for n, k, s, p in sizes)
-        return rows, columns
+        return pair(self.stride), (rows, columns)
 
 
 def is_depthwise(layer: nn.Conv2d) -> bool:

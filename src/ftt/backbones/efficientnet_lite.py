@@ -7,15 +7,16 @@ every process of a demo or a sweep would do it.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from ftt.backbones.chain import chained, is_trained
 from ftt.backbones.depthwise import Depthwise, same_pads
-from ftt.backbones.expansion import InvertedResidual
-from ftt.backbones.fast_layers import Pointwise, ReLU6
+from ftt.backbones.fast_layers import ReLU6
+from ftt.backbones.inverted_residual import InvertedResidual
+from ftt.backbones.normalized import Normalized
+from ftt.backbones.pointwise import Pointwise
 
 EPS = 1e-3
 WIDEN = 6
@@ -37,7 +38,7 @@ class EfficientNetLite0(nn.Module):
         super().__init__()
         self.conv_stem = SameConv(3, 32, 3, stride=2, bias=False)
         self.bn1 = Norm(32, ReLU6(inplace=True))
-        stages: list[nn.Module] = [nn.Sequential(_separable(32, 16))]
+        stages: list[nn.Module] = [nn.Sequential(Separable(32, 16))]
         channels = 16
         for out, blocks, kernel, stride in STAGES:
             first = _inverted_residual(channels, out, kernel, stride)
@@ -50,7 +51,11 @@ class EfficientNetLite0(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.blocks(self.bn1(self.conv_stem(x)))
-        pooled: Tensor = self.pool(self.bn2(self.conv_head(x))).flatten(1)
+        if is_trained(x, self.bn2):
+            x = chained(x, [Normalized(self.conv_head, self.bn2, clips=True)])
+        else:
+            x = self.bn2(self.conv_head(x))
+        pooled: Tensor = self.pool(x).flatten(1)
         return pooled
 
 
@@ -79,16 +84,22 @@ class Norm(nn.BatchNorm2d):
         return out
 
 
-def _separable(channels: int, out: int) -> nn.Sequential:
+class Separable(nn.Module):
     """The first block: a depthwise convolution, then a 1×1 one."""
-    return nn.Sequential(
-        OrderedDict(
-            conv_dw=_depthwise(channels, 3, 1),
-            bn1=Norm(channels, ReLU6(inplace=True)),
-            conv_pw=Pointwise(channels, out, 1, bias=False),
-            bn2=Norm(out),
-        )
-    )
+
+    def __init__(self, channels: int, out: int) -> None:
+        super().__init__()
+        self.conv_dw = _depthwise(channels, 3, 1)
+        self.bn1 = Norm(channels, ReLU6(inplace=True))
+        self.conv_pw = Pointwise(channels, out, 1, bias=False)
+        self.bn2 = Norm(out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if is_trained(x, self.bn1, self.bn2):
+            links = Normalized(self.conv_dw, self.bn1, clips=True), Normalized(self.conv_pw, self.bn2, clips=False)
+            return chained(x, links)
+        out: Tensor = self.bn2(self.conv_pw(self.bn1(self.conv_dw(x))))
+        return out
 
 
 def _inverted_residual(channels: int, out: int, kernel: int, stride: int) -> InvertedResidual:

@@ -13,18 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from ftt.backbones.depthwise import Depthwise, is_depthwise
-from ftt.backbones.expansion import InvertedResidual
-from ftt.backbones.products import by_onednn, linear
+from ftt.backbones.inverted_residual import InvertedResidual
+from ftt.backbones.pointwise import Pointwise
+from ftt.backbones.products import linear
 from ftt.backbones.small_map import SmallMapConv
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
-
-SMALL = 32
-"""Pixels of a map up to which a 1×1 convolution is trained as a matrix product.
-
-Milliseconds forward and backward as a convolution and as a product (64 images, one thread, AVX-512, torch 2.13):
-3.9 and 2.2 on 2×1 (192 → 1152 channels), 2.8 and 2.5 on 4×2 (112 → 672), 1.5 and 1.4 on 8×4 (40 → 240), but 2.9 and 3.2
-on 16×8 (144 → 24).
-"""
 
 
 def use_fast_layers(network: nn.Module) -> None:
@@ -92,31 +85,6 @@ def _faster(layer: nn.Module) -> nn.Module | None:
     if type(layer) is TimmInvertedResidual and InvertedResidual.suits(layer):
         return InvertedResidual.like(layer)
     return None
-
-
-class Pointwise(nn.Conv2d):
-    """A 1×1 convolution that is trained as a matrix product, where maps are small or products are fast.
-
-    As a convolution, oneDNN lays out the weights anew at every step, which takes longer than the product if there are
-    few pixels.
-    """
-
-    @staticmethod
-    def suits(layer: nn.Conv2d) -> bool:
-        return layer.kernel_size == (1, 1) == layer.stride and layer.padding == (0, 0) and layer.groups == 1
-
-    @classmethod
-    def like(cls, layer: nn.Conv2d) -> Pointwise:
-        made = cls(layer.in_channels, layer.out_channels, 1, bias=layer.bias is not None, device="meta")
-        made.weight, made.bias = layer.weight, layer.bias
-        return made.train(layer.training)
-
-    def forward(self, x: Tensor) -> Tensor:
-        trained = torch.is_grad_enabled() and self.weight.requires_grad and x.device.type == "cpu"
-        suits = x.shape[2] * x.shape[3] <= SMALL or by_onednn(x, self.weight)
-        if not (trained and suits and x.is_contiguous(memory_format=torch.channels_last)):
-            return super().forward(x)
-        return linear(x.permute(0, 2, 3, 1), self.weight.flatten(1), self.bias).permute(0, 3, 1, 2)
 
 
 class Linear(nn.Linear):

@@ -32,7 +32,7 @@ from torch.nn.functional import linear
 from ftt import onednn
 from ftt.backbones.depthwise import Depthwise, Pair, pair
 from ftt.backbones.efficientnet_lite import SameConv
-from ftt.backbones.fast_layers import SMALL, Pointwise
+from ftt.backbones.pointwise import SMALL, Pointwise
 from ftt.backbones.products import by_onednn
 from ftt.backbones.small_map import SmallMapConv
 from ftt.onednn import NONE, RELU6, Clip

@@ -108,6 +108,16 @@ class _Linear(torch.autograd.Function):
         )
 
 
+def pixels(x: Tensor) -> Tensor:
+    """(N, C, H, W) → (N·H·W, C), a view in channels_last."""
+    return x.permute(0, 2, 3, 1).flatten(0, 2)
+
+
+def as_map(rows: Tensor, like: Tensor) -> Tensor:
+    """(N·H·W, C) → (N, C, H, W) with the pixels of another map."""
+    return rows.view(len(like), *like.shape[2:], -1).permute(0, 3, 1, 2)
+
+
 def blocks(x: Tensor, wide: Tensor) -> tuple[Tensor, ...]:
     """A matrix in blocks of as many rows as make up a block of the wide one."""
     size = BLOCK["oneDNN" if by_onednn(wide) else "torch"]

@@ -49,11 +49,6 @@ class Table:
     spectrum: Spectrum
     centred: bool = True
 
-    @property
-    def X(self) -> FloatArray:
-        """The rows as an array (n, d)."""
-        return self.matrix.values
-
 
 def probabilities(scores: FloatArray) -> FloatArray:
     """Sigmoid of one score, or softmax over several.
@@ -162,7 +157,7 @@ class Descent:
         residual *= self.share[:, None, :]
         J, K, n = residual.shape
         gradient = np.empty_like(self.weights)
-        gradient[:, :, :-1] = times_rows(residual.reshape(J * K, n), self.table.X).reshape(J, K, -1)
+        gradient[:, :, :-1] = times_rows(residual.reshape(J * K, n), self.table.matrix.values).reshape(J, K, -1)
         gradient[:, :, :-1] += self.penalty[:, None, None] * self.weights[:, :, :-1]
         gradient[:, :, -1] = residual.sum(axis=2)
         if not self.table.centred:

@@ -163,7 +163,7 @@ def _descend(
     least: float = 0.0,
 ) -> None:
     """Solve the pending problems as far as the table's precision carries; `weights` and `left` change in place."""
-    for rounds in _rounds(problems, pending, table.X.dtype, started=bool(weights.any())):
+    for rounds in _rounds(problems, pending, table.matrix.values.dtype, started=bool(weights.any())):
         _solve_rounds(table, problems, rounds, weights, left, tol, least)
 
 
@@ -198,7 +198,7 @@ def _solve_rounds(
 
     `weights` and `left` are changed in place.
     """
-    dtype, goal = table.X.dtype, max(_MARGIN * tol, least)
+    dtype, goal = table.matrix.values.dtype, max(_MARGIN * tol, least)
     rows: list[int] = []
     past: list[tuple[FloatArray, FloatArray]] = []
     for turn, batch in enumerate(rounds):
@@ -268,7 +268,7 @@ def _shares(problems: Problems, batch: IntArray) -> FloatArray:
 
 def _judge_in_single(table: Table, problems: Problems, weights: FloatArray) -> NDArray[np.float64]:
     """Gradients of the mean objectives of all problems in single precision, from scores computed afresh, (J,)."""
-    n, d = table.X.shape
+    n, d = table.matrix.values.shape
     count = max(1, 6 * len(weights) * problems.outputs * (n + d) * 4 // _BUDGET)
     found = []
     for batch in np.array_split(np.arange(len(weights)), min(count, len(weights))):

@@ -1,0 +1,73 @@
+"""A convolution, BatchNorm and ReLU6 as a link of a chain: what the three layers compute, to the bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import batch_norm
+
+
+class Convolution(Protocol):
+    """A convolution without bias that can tell its gradients."""
+
+    @property
+    def weight(self) -> Tensor: ...
+
+    def convolved(self, x: Tensor) -> Tensor:
+        """Its output, without gradients."""
+
+    def input_gradient(self, grad: Tensor, x: Tensor) -> Tensor:
+        """The gradient with respect to x of the shape of x."""
+
+    def weight_gradient(self, grad: Tensor, x: Tensor) -> Tensor:
+        """The gradient with respect to the weight."""
+
+    def __call__(self, x: Tensor, /) -> Tensor:
+        """Its output, with gradients."""
+
+
+@dataclass(frozen=True)
+class Normalized:
+    """norm(convolution(x)) in training mode, clipped to 0 … 6 if `clips`."""
+
+    convolution: Convolution
+    norm: nn.BatchNorm2d
+    clips: bool
+
+    def parameters(self) -> Sequence[Tensor]:
+        return self.convolution.weight, self.norm.weight, self.norm.bias
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
+        norm, wide = self.norm, self.convolution.convolved(x)
+        assert norm.num_batches_tracked is not None
+        assert norm.momentum is not None
+        norm.num_batches_tracked.add_(1)
+        out, mean, precision = torch.native_batch_norm(
+            wide, norm.weight, norm.bias, norm.running_mean, norm.running_var, True, norm.momentum, norm.eps
+        )
+        return (out.clamp_(0, 6), (wide, mean, precision, out)) if self.clips else (out, (wide, mean, precision))
+
+    def backward(
+        self, grad: Tensor, x: Tensor, kept: list[Tensor], *, of_input: bool, writable: bool
+    ) -> tuple[Tensor | None, Sequence[Tensor]]:
+        # What comes back from a mean over pixels has another layout, and BatchNorm is slow if it gets two.
+        grad = grad.contiguous(memory_format=torch.channels_last)
+        if self.clips:
+            masked = grad if writable else torch.empty_like(grad)
+            grad = torch.ops.aten.hardtanh_backward(grad, kept.pop(), 0, 6, grad_input=masked)
+            del masked
+        precision, mean = kept.pop(), kept.pop()
+        grad, d_gamma, d_beta = torch.ops.aten.native_batch_norm_backward(
+            grad, kept.pop(), self.norm.weight, None, None, mean, precision, True, self.norm.eps, (True, True, True)
+        )
+        d_x = self.convolution.input_gradient(grad, x) if of_input else None
+        return d_x, (self.convolution.weight_gradient(grad, x), d_gamma, d_beta)
+
+    def differentiable(self, x: Tensor) -> Tensor:
+        norm = self.norm
+        out = batch_norm(self.convolution(x), None, None, norm.weight, norm.bias, training=True, eps=norm.eps)
+        return out.clamp(0, 6) if self.clips else out

@@ -62,7 +62,7 @@ def everything(layer: nn.Module, x: Tensor) -> dict[str, Tensor]:
 
 
 @pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.parametrize("size", [(2, 1), (4, 2), (9, 7)])
+@pytest.mark.parametrize("size", [(3, 1), (4, 2), (9, 7)])
 def test_a_block_in_one_node_has_the_bits_of_its_layers(
     stride: int, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

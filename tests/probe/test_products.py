@@ -7,7 +7,7 @@ import pytest
 
 from ftt import onednn
 from ftt.probe.logistic import fit_many
-from ftt.probe.products import LongMatrix, product, scores_of, times_rows
+from ftt.probe.products import product, scores_of, times_rows
 from ftt.probe.survey import survey
 
 
@@ -23,7 +23,7 @@ def test_pieces_give_the_product_of_the_whole(
     X = rng.normal(size=(n, 900)).astype(dtype)
     weights, rows = rng.normal(size=(J, 900)).astype(dtype), rng.normal(size=(J, n)).astype(dtype)
     rounding = 1e4 * float(np.finfo(dtype).eps)
-    scores = scores_of(LongMatrix(X), weights)
+    scores = scores_of(X, weights)
     assert scores.flags.c_contiguous
     np.testing.assert_allclose(scores, weights.astype(float) @ X.T, rtol=0, atol=rounding)
     np.testing.assert_allclose(product(X, weights.T), X.astype(float) @ weights.T, rtol=0, atol=rounding)
@@ -48,6 +48,6 @@ def test_a_copy_without_the_mean_is_made_where_the_mean_is_large_and_the_solutio
     given = (X + offset).astype(np.float32)
     shared = survey(given)
     assert shared.centred is centred
-    assert np.shares_memory(shared.single_rows.values, given) is not centred
+    assert np.shares_memory(shared.single_rows, given) is not centred
     found, exact = (fit_many(x, y, [np.arange(300)], [1.0], tol=tol) for x, tol in ((given, 1e-5), (X, 1e-9)))
     np.testing.assert_allclose(found.coef, exact.coef, atol=1e-4)

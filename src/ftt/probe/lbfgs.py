@@ -15,7 +15,7 @@ import numpy as np
 
 from ftt.arrays import BoolArray, FloatArray
 from ftt.probe.precondition import Spectrum
-from ftt.probe.products import LongMatrix, scores_of, times_rows
+from ftt.probe.products import scores_of, times_rows
 
 MEMORY = 3
 """Pairs of steps and gradient changes kept; more cost time and, with this preconditioner, save no steps."""
@@ -31,7 +31,7 @@ class Table:
 
     Attributes
     ----------
-    matrix : LongMatrix (n, d)
+    X : array (n, d)
         Rows, with or without their mean.
     mean : array (d,)
         Of the features as they were given. Weights and scores are those of features without it: a large mean in every
@@ -40,10 +40,10 @@ class Table:
         The label for two classes, one row per class otherwise.
     spectrum : Spectrum
     centred : bool
-        Whether the mean is subtracted from the rows already. Where it is not, products are corrected for it.
+        Whether the mean is subtracted from X already. Where it is not, products are corrected for it.
     """
 
-    matrix: LongMatrix
+    X: FloatArray
     mean: FloatArray
     target: FloatArray
     spectrum: Spectrum
@@ -145,7 +145,7 @@ class Descent:
 
     def _score(self, weights: FloatArray) -> FloatArray:
         J, K, d1 = weights.shape
-        found = scores_of(self.table.matrix, np.ascontiguousarray(weights.reshape(J * K, d1)[:, :-1])).reshape(J, K, -1)
+        found = scores_of(self.table.X, np.ascontiguousarray(weights.reshape(J * K, d1)[:, :-1])).reshape(J, K, -1)
         level = weights[:, :, -1:]
         if not self.table.centred:
             level = level - weights[:, :, :-1] @ self.table.mean[:, None]
@@ -157,7 +157,7 @@ class Descent:
         residual *= self.share[:, None, :]
         J, K, n = residual.shape
         gradient = np.empty_like(self.weights)
-        gradient[:, :, :-1] = times_rows(residual.reshape(J * K, n), self.table.matrix.values).reshape(J, K, -1)
+        gradient[:, :, :-1] = times_rows(residual.reshape(J * K, n), self.table.X).reshape(J, K, -1)
         gradient[:, :, :-1] += self.penalty[:, None, None] * self.weights[:, :, :-1]
         gradient[:, :, -1] = residual.sum(axis=2)
         if not self.table.centred:

@@ -21,7 +21,6 @@ from ftt.probe.newton import newton, patience
 from ftt.probe.path import MIXED, best_mixture, families
 from ftt.probe.precondition import leading_spectrum, worthwhile
 from ftt.probe.problems import Fits, Problems, check_problems, distinct
-from ftt.probe.products import LongMatrix
 from ftt.probe.survey import Survey, survey
 from ftt.threads import limited_to
 
@@ -137,7 +136,7 @@ def _finish_in_double(
     centred = problems.X.astype(np.float64) - mean
     # Found anew in double precision: features of very unequal scale need directions that are truly orthogonal.
     spectrum = leading_spectrum(centred, worthwhile(*centred.shape))
-    table = Table(LongMatrix(centred), mean, _targets(problems, np.float64), spectrum)
+    table = Table(centred, mean, _targets(problems, np.float64), spectrum)
     limit = patience(problems)
     kept = np.maximum(left - limit, 0) if limit else np.zeros_like(left)
     now = left - kept
@@ -163,7 +162,7 @@ def _descend(
     least: float = 0.0,
 ) -> None:
     """Solve the pending problems as far as the table's precision carries; `weights` and `left` change in place."""
-    for rounds in _rounds(problems, pending, table.matrix.values.dtype, started=bool(weights.any())):
+    for rounds in _rounds(problems, pending, table.X.dtype, started=bool(weights.any())):
         _solve_rounds(table, problems, rounds, weights, left, tol, least)
 
 
@@ -198,7 +197,7 @@ def _solve_rounds(
 
     `weights` and `left` are changed in place.
     """
-    dtype, goal = table.matrix.values.dtype, max(_MARGIN * tol, least)
+    dtype, goal = table.X.dtype, max(_MARGIN * tol, least)
     rows: list[int] = []
     past: list[tuple[FloatArray, FloatArray]] = []
     for turn, batch in enumerate(rounds):
@@ -268,7 +267,7 @@ def _shares(problems: Problems, batch: IntArray) -> FloatArray:
 
 def _judge_in_single(table: Table, problems: Problems, weights: FloatArray) -> NDArray[np.float64]:
     """Gradients of the mean objectives of all problems in single precision, from scores computed afresh, (J,)."""
-    n, d = table.matrix.values.shape
+    n, d = table.X.shape
     count = max(1, 6 * len(weights) * problems.outputs * (n + d) * 4 // _BUDGET)
     found = []
     for batch in np.array_split(np.arange(len(weights)), min(count, len(weights))):

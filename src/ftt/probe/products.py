@@ -3,60 +3,39 @@
 BLAS rearranges a matrix before it multiplies. For hundreds of vectors that is nothing; for three it takes most of the
 time. Small products are spared it (OpenBLAS does so where it uses AVX-512), so that a piece of the matrix is read from
 memory once and from the cache afterwards. Where BLAS runs at half the processor's speed, oneDNN multiplies the whole
-(`ftt.onednn`): 3,000 × 1,280 features with three vectors in 0.20 and 0.27 ms in place of 0.78 and 0.60.
+(`ftt.onednn`): 3,000 × 1,280 features with three vectors in 0.41 and 0.27 ms in place of 0.78 and 0.60.
 """
 
 from __future__ import annotations
-
-import functools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ftt import onednn
 from ftt.arrays import FloatArray
 
-if TYPE_CHECKING:
-    from torch import Tensor
-
 _SMALL = 10**6
 """Multiplications up to which OpenBLAS takes a product as small."""
+
+_FEW = 12
+"""Vectors up to which oneDNN had better take the matrix for the second factor."""
 
 _LEAST_ROWS, _MOST_ROWS = 24, 64
 """Rows of a piece below which pieces cost more than they save, and above which they no longer fit into the cache."""
 
 
-class LongMatrix:
-    """A matrix of many rows that is multiplied by a few vectors again and again.
-
-    Parameters
-    ----------
-    values : array (n, d)
-        Where oneDNN multiplies, a second copy of it is made at the first product.
-    """
-
-    def __init__(self, values: FloatArray) -> None:
-        self.values = values
-
-    @functools.cached_property
-    def packed(self) -> Tensor:
-        """The values in the layout in which oneDNN multiplies them."""
-        return onednn.packed(self.values)
-
-
-def scores_of(matrix: LongMatrix, weights: FloatArray) -> FloatArray:
+def scores_of(X: FloatArray, weights: FloatArray) -> FloatArray:
     """weights @ X.T, (J, n).
 
     Parameters
     ----------
-    matrix : LongMatrix
-        X, (n, d).
+    X : array (n, d)
     weights : array (J, d)
     """
-    X = matrix.values
     (n, d), J = X.shape, len(weights)
     if _by_onednn(X, weights):
-        return onednn.multiply(weights, matrix.packed)
+        if J <= _FEW:
+            return onednn.multiply(weights, X)
+        return np.ascontiguousarray(onednn.multiply(X, weights).T)
     height = _height(n, d, J)
     columns = np.ascontiguousarray(weights.T)
     if not height:

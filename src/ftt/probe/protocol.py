@@ -17,6 +17,7 @@ from ftt.errors import FttError
 from ftt.probe.blocks import Ratios, variants
 from ftt.probe.judging import Judged, judge
 from ftt.probe.problems import Fits
+from ftt.probe.products import product
 
 Solve = Callable[[list[IntArray], list[float]], Fits]
 """From the rows and the C of every problem to the fits."""
@@ -181,7 +182,7 @@ def balanced(groups: IntArray, rng: np.random.Generator) -> IntArray:
 def _scores(X: FloatArray, fits: Fits) -> FloatArray:
     """Scores of every row by each fit, (n, J, K'), in the precision of the features."""
     J, K, d = fits.coef.shape
-    scores: FloatArray = X @ np.ascontiguousarray(fits.coef.reshape(J * K, d).T, dtype=X.dtype)
+    scores = product(X, fits.coef.reshape(J * K, d).astype(X.dtype).T)
     scores += fits.intercept.reshape(J * K).astype(X.dtype)
     return scores.reshape(-1, J, K)
 

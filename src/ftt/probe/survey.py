@@ -8,7 +8,6 @@ import numpy as np
 
 from ftt.arrays import FloatArray
 from ftt.probe.precondition import Spectrum, leading_spectrum, worthwhile
-from ftt.probe.products import LongMatrix
 
 TOO_COARSE = 1.0
 """Rounding of the gradient, from which on single precision is skipped: the features are too large for it."""
@@ -28,7 +27,7 @@ class Survey:
         A vector near the mean, in float64, that the features' own precision can hold.
     reach : float
         The gradient below which single precision is noise.
-    single_rows : LongMatrix (n, d), float32
+    single_rows : array (n, d), float32
         The features, without that mean if `centred`; empty where single precision is of no use.
     centred : bool
     spectrum : Spectrum or None
@@ -38,7 +37,7 @@ class Survey:
 
     mean: FloatArray
     reach: float
-    single_rows: LongMatrix
+    single_rows: FloatArray
     centred: bool
     spectrum: Spectrum | None
 
@@ -60,14 +59,13 @@ def survey(X: FloatArray) -> Survey:
     squares = _squares(X) / len(X)
     reach = float(32 * np.finfo(np.float32).eps * np.sqrt(squares.max()))
     if reach > TOO_COARSE:
-        nothing = LongMatrix(np.empty((0, X.shape[1]), dtype=np.float32))
-        return Survey(mean.astype(np.float64), reach, nothing, True, None)
+        return Survey(mean.astype(np.float64), reach, np.empty((0, X.shape[1]), dtype=np.float32), True, None)
     squared_mean = mean.astype(np.float64) ** 2
     near = bool(squared_mean.max() <= _FAR**2 * (squares - squared_mean).max())
     as_given = near and X.dtype == np.float32 and X.flags.c_contiguous
     rows: FloatArray = X if as_given else (X - mean).astype(np.float32, copy=False)
     spectrum = leading_spectrum(rows, worthwhile(*X.shape))
-    return Survey(mean.astype(np.float64), reach, LongMatrix(rows), not as_given, spectrum)
+    return Survey(mean.astype(np.float64), reach, rows, not as_given, spectrum)
 
 
 def _squares(X: FloatArray) -> FloatArray:

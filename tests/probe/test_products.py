@@ -30,6 +30,14 @@ def test_pieces_give_the_product_of_the_whole(
     np.testing.assert_allclose(times_rows(rows, X), rows.astype(float) @ X, rtol=0, atol=rounding)
 
 
+def test_rows_with_gaps_between_them_are_multiplied_like_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onednn, "preferred", lambda: True)
+    rng = np.random.default_rng(0)
+    X, weights = (rng.normal(size=size).astype(np.float32) for size in ((900, 700), (5, 700)))
+    some = X[::3]
+    np.testing.assert_allclose(product(weights, some.T), weights @ some.T, rtol=0, atol=1e-3)
+
+
 def test_features_that_may_not_be_written_to_are_left_to_blas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onednn, "preferred", lambda: True)
     monkeypatch.setattr(onednn, "multiply", lambda *_: pytest.fail("handed to torch"))

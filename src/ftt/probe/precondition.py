@@ -82,8 +82,8 @@ def leading_spectrum(rows: FloatArray, keep: int) -> Spectrum:
     few = part[:: max(1, n // (3 * width))]
     start = np.random.default_rng(_SEED).standard_normal((len(few), width), dtype=np.float32)
     start -= start.mean(axis=0)
-    # Transposed twice, so that the narrow factor is laid out anew and not the rows. SciPy's QR keeps single precision, in
-    # half the time of NumPy's.
+    # Transposed twice, so that the narrow factor is laid out anew and not the rows. SciPy's QR keeps single precision,
+    # in half the time of NumPy's.
     spread = product(start.T.astype(part.dtype), few).T
     basis: FloatArray = qr(spread, mode="economic", check_finite=False)[0]
     scores = product(part, basis)

@@ -28,7 +28,11 @@ def torch_seeded(seed: int, *names: object) -> Iterator[None]:
     """Seed torch inside the block only (initialisation, dropout); the caller's state is put back."""
     import torch
 
+    number = derive(seed, *names)
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(derive(seed, *names))
+        # `torch.manual_seed` would remember for devices that are not there where in the program it was called.
+        torch.default_generator.manual_seed(number)
+        if devices:
+            torch.cuda.manual_seed_all(number)
         yield

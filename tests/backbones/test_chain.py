@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from typing import Any
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -92,6 +93,34 @@ def test_a_graph_that_is_retained_can_be_used_again_and_another_one_cannot() -> 
     torch.testing.assert_close(first, second, rtol=0, atol=0)
     with pytest.raises(RuntimeError, match="second time"):
         torch.autograd.grad(out, weights)
+
+
+class Watched(Normalized):
+    """A link that notes, when its gradients are asked for, which of the maps that links have kept are still there."""
+
+    kept: ClassVar[list[weakref.ref[Tensor]]] = []
+    alive: ClassVar[list[list[bool]]] = []
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Sequence[Tensor]]:
+        out, kept = super().forward(x)
+        self.kept.append(weakref.ref(kept[0]))
+        return out, kept
+
+    def backward(
+        self, grad: Tensor, x: Tensor, kept: list[Tensor], *, of_input: bool, writable: bool
+    ) -> tuple[Tensor | None, Sequence[Tensor]]:
+        self.alive.append([reference() is not None for reference in self.kept])
+        return super().backward(grad, x, kept, of_input=of_input, writable=writable)
+
+
+@pytest.mark.parametrize("retained", [False, True])
+def test_what_a_link_has_used_is_freed_before_the_next_one_is_asked(retained: bool) -> None:
+    Watched.kept.clear()
+    Watched.alive.clear()
+    x = maps(3, 4, 4, 2).requires_grad_()
+    links = [Watched(Pointwise(c, 6, 1, bias=False), Norm(6), clips=True) for c in (4, 6)]
+    torch.autograd.grad(chained(x, links).sum(), x, retain_graph=retained)
+    assert Watched.alive == [[True, True], [True, retained]]
 
 
 def test_the_gradient_that_a_chain_is_given_is_left_as_it_is() -> None:

@@ -2,8 +2,8 @@
 
 Layers of a small map cost more in bookkeeping than in arithmetic: modules that call modules, nodes of autograd in
 Python, views from maps to rows and back. A chain of links has one node. Gradients between its links belong to nobody
-else, so a link may write into the one it is given; and whatever is needed no more is freed at once, so that the next
-map is made in memory that is still in the cache.
+else, so a link may write into the one it is given. What a link has used is freed before the next one is asked, so that
+memory that is still in the cache is used again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Link(Protocol):
 
 
 def is_trained(x: Tensor, *norms: nn.Module) -> bool:
-    """Whether layers with these norms are trained on a CPU, in one precision, in channels_last and on whole batches."""
+    """Whether layers with these norms are trained on a CPU, in one dtype and channels_last, on batch statistics."""
     # In a folded copy of a network, other layers take the places of the norms.
     if not all(isinstance(norm, nn.BatchNorm2d) and norm.training for norm in norms):
         return False

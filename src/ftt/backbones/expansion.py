@@ -66,7 +66,7 @@ class Widened(Normalized):
         precision = (variance + norm.eps).rsqrt()
         scaled = (norm.weight * precision).unsqueeze(1) * weight
         out = clipped(centred, torch.cat([scaled, norm.bias.unsqueeze(1)], dim=1))
-        count(norm, weight @ mean, variance * (n / (n - 1)))
+        add_to_running(norm, weight @ mean, variance * (n / (n - 1)))
         return as_map(out, x), (centred, spread, precision, scaled, out)
 
     def backward(
@@ -98,7 +98,7 @@ class Widened(Normalized):
         return (None if d_x is None else as_map(d_x, x)), gradients
 
 
-def count(norm: nn.BatchNorm2d, mean: Tensor, variance: Tensor) -> None:
+def add_to_running(norm: nn.BatchNorm2d, mean: Tensor, variance: Tensor) -> None:
     """Add the mean and the variance of a batch to the running statistics of a norm."""
     assert norm.running_mean is not None
     assert norm.running_var is not None

@@ -75,14 +75,17 @@ audit: $(READY)
 	@if ! $(BIN)/python -c "import pip_audit" 2>/dev/null; then echo "audit skipped: pip-audit cannot be installed here"; \
 	else $(BIN)/python -m pip_audit --requirement constraints.txt --no-deps --disable-pip --timeout 10; fi
 
-$(READY): pyproject.toml constraints.txt
+# Kernels in C are compiled when the package is installed, so it is installed again when one has changed.
+SOURCES := pyproject.toml constraints.txt hatch_build.py $(wildcard src/ftt/compiled/*.[ch] src/ftt/compiled/making.py)
+
+$(READY): $(SOURCES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing pinned versions into $(VENV) (once; a few minutes)"
 	@$(PIP) -e '.[dev]'
 	@touch $(READY) $(DEMO_READY) $(DOCS_READY)
 
 # What the demo imports and nothing else. Python compiles what is imported, so nothing is compiled beforehand.
-$(DEMO_READY): pyproject.toml constraints.txt
+$(DEMO_READY): $(SOURCES)
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing what the demo needs into $(VENV) (once; about 1.2 GB; \`make test\` adds another 1.2 GB of tools)"
 	@$(NEEDS) "print('\n'.join(n for n in p['dependencies'] if not n.startswith(tuple('$(NOT_IN_DEMO)'.split()))))" \

@@ -26,3 +26,9 @@ def browser() -> Iterator[Any]:
         running = driver.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield running
         running.close()
+
+
+@pytest.fixture
+def without_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the package had been installed where there is no C compiler."""
+    monkeypatch.setattr("ftt.compiled.library", lambda precision: None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,19 +15,25 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
+COMPILES = shutil.which("cc") is not None
 pytestmark = pytest.mark.slow
 
 
-def build(out: Path) -> dict[str, Path]:
-    """Wheel and sdist by suffix, built without a network."""
+def build(out: Path, **variables: str) -> dict[str, Path]:
+    """Wheel and sdist by suffix, built without a network from a copy of what the package is made of."""
     pytest.importorskip("hatchling", reason="the build backend is not installed")
     code = (
         "import sys; from hatchling.build import build_sdist, build_wheel; "
         "build_wheel(sys.argv[1]); build_sdist(sys.argv[1])"
     )
     out.mkdir()
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000"}
-    subprocess.run([sys.executable, "-c", code, str(out)], cwd=ROOT, env=environment, check=True, capture_output=True)
+    copy = out.with_name(f"{out.name}-source")
+    # The kernels are compiled anew, which must not happen to those that other tests are using.
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    for name in (".gitignore", "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", **variables}
+    subprocess.run([sys.executable, "-c", code, str(out)], cwd=copy, env=environment, check=True, capture_output=True)
     return {path.suffix: path for path in out.iterdir()}
 
 
@@ -52,11 +59,20 @@ def test_wheel_holds_the_package_and_nothing_else(built: dict[str, Path]) -> Non
     expected = {
         str(path.relative_to(package))
         for path in (package / "ftt").rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".so"
     }
-    assert inside == expected
+    libraries = {f"ftt/compiled/{precision}.so" for precision in ("float32", "float64")} if COMPILES else set()
+    assert inside == expected | libraries
+    assert built[".whl"].name.endswith("-py3-none-any.whl") is not COMPILES
     with tarfile.open(built[".gz"]) as source:
-        assert not [name for name in source.getnames() if ".venv" in name or name.endswith((".pyc", ".safetensors"))]
+        assert not [name for name in source.getnames() if ".venv" in name or name.endswith((".pyc", ".so", ".safetensors"))]
+
+
+def test_without_a_compiler_a_wheel_for_any_machine_is_built(tmp_path: Path) -> None:
+    made = build(tmp_path / "plain", CC="no-such-compiler")[".whl"]
+    assert made.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(made) as wheel:
+        assert not [name for name in wheel.namelist() if name.endswith(".so")]
 
 
 def test_installed_wheel_runs(built: dict[str, Path], tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import gradcheck, gradgradcheck
 
+from ftt import compiled
 from ftt.backbones import chain, efficientnet_lite, inverted_residual
 from ftt.backbones.chain import chained
 from ftt.backbones.depthwise import Depthwise
@@ -22,6 +23,7 @@ from ftt.backbones.lite0 import Lite0
 from ftt.backbones.normalized import Normalized
 from ftt.backbones.pointwise import Pointwise
 from ftt.backbones.torchvision_guard import ensure_torchvision_imports
+from ftt.threads import limited_to
 
 CL = torch.channels_last
 
@@ -64,6 +66,7 @@ def everything(layer: nn.Module, x: Tensor) -> dict[str, Tensor]:
 
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("size", [(3, 1), (4, 2), (9, 7)])
+@pytest.mark.usefixtures("without_kernels")
 def test_a_block_in_one_node_has_the_bits_of_its_layers(
     stride: int, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,10 +81,29 @@ def test_a_block_in_one_node_has_the_bits_of_its_layers(
         assert torch.equal(together[name], expected), name
 
 
-def test_gradients_are_those_of_finite_differences() -> None:
-    layer = block(2, dtype=torch.float64)
-    inputs = (maps(3, 2, 3, 2, torch.float64).requires_grad_(), *layer.parameters())
-    assert gradcheck(lambda x, *_: layer(x), inputs)
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("wide", [False, True])
+def test_with_the_kernels_a_block_computes_what_its_layers_compute(
+    stride: int, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer, x = block(stride=stride, dtype=torch.float64), maps(3, 4, 9, 7, torch.float64)
+    monkeypatch.setattr(inverted_residual, "worthwhile", lambda x: wide)
+    with limited_to(1):
+        together = everything(layer, x)
+    monkeypatch.setattr(inverted_residual, "is_trained", lambda *_: False)
+    monkeypatch.setattr(compiled, "library", lambda precision: None)
+    for name, expected in everything(layer, x).items():
+        torch.testing.assert_close(together[name], expected, msg=name)
+
+
+@pytest.mark.parametrize("kernels", [False, True])
+def test_gradients_are_those_of_finite_differences(kernels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not kernels:
+        monkeypatch.setattr(compiled, "library", lambda precision: None)
+    layer = block(4, dtype=torch.float64)
+    inputs = (maps(3, 4, 3, 2, torch.float64).requires_grad_(), *layer.parameters())
+    with limited_to(1):
+        assert gradcheck(lambda x, *_: layer(x), inputs)
     assert gradgradcheck(lambda x, *_: layer(x), inputs, fast_mode=True)
 
 
@@ -144,6 +166,7 @@ def lite0() -> Lite0:
     return Lite0()
 
 
+@pytest.mark.usefixtures("without_kernels")
 def test_a_network_has_the_bits_of_its_layers(lite0: Lite0, monkeypatch: pytest.MonkeyPatch) -> None:
     x = maps(8, 3, 64, 32)
     monkeypatch.setattr(inverted_residual, "worthwhile", lambda x: False)

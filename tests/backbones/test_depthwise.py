@@ -13,10 +13,11 @@ from torch import Tensor, nn
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn.functional import conv2d, cross_entropy, pad
 
-from ftt.backbones.depthwise import Depthwise, Pads, weight_gradient
+from ftt.backbones.depthwise import Depthwise, weight_gradient
 from ftt.backbones.fast_layers import ReLU6, use_fast_layers
 from ftt.backbones.lite0 import Lite0
 from ftt.backbones.pointwise import Pointwise
+from ftt.compiled.tensors import Pads
 
 SIZES = ((64, 32), (96, 96), (128, 128))
 

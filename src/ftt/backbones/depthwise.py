@@ -48,9 +48,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import conv2d, pad
 
-Pair = tuple[int, int]
-Pads = tuple[Pair, Pair]
-"""Zeros (above, below), (left, right) of a map."""
+from ftt.compiled import tensors
+from ftt.compiled.tensors import Pads, Pair, convolvable
 
 
 class Depthwise(nn.Conv2d):
@@ -87,11 +86,11 @@ class Depthwise(nn.Conv2d):
 
     def convolved(self, x: Tensor) -> Tensor:
         """The output without its bias, and without gradients."""
-        return _convolve(x, self.weight, None, *self.steps(x))
+        return convolved(x, self.weight, *self.steps(x))
 
     def input_gradient(self, grad: Tensor, x: Tensor) -> Tensor:
         """The gradient with respect to the input."""
-        return _native(grad, x, self.weight, *self.steps(x), of_input=True)
+        return input_gradient(grad, x, self.weight, *self.steps(x))
 
     def weight_gradient(self, grad: Tensor, x: Tensor) -> Tensor:
         """The gradient with respect to the weights."""
@@ -123,7 +122,8 @@ class _Convolve(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None, stride: Pair, pads: Pads) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.stride, ctx.pads = stride, pads
-        return _convolve(x, weight, bias, stride, pads)
+        out = convolved(x, weight, stride, pads)
+        return out if bias is None else out.add_(bias.view(-1, 1, 1))
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
@@ -131,12 +131,24 @@ class _Convolve(torch.autograd.Function):
         x, weight = ctx.saved_tensors
         for_x, for_weight, for_bias = ctx.needs_input_grad[:3]
         return (
-            _native(grad, x, weight, ctx.stride, ctx.pads, of_input=True) if for_x else None,
+            input_gradient(grad, x, weight, ctx.stride, ctx.pads) if for_x else None,
             weight_gradient(grad, x, weight, ctx.stride, ctx.pads) if for_weight else None,
             grad.sum((0, 2, 3)) if for_bias else None,
             None,
             None,
         )
+
+
+def convolved(x: Tensor, weight: Tensor, stride: Pair, pads: Pads) -> Tensor:
+    """A depthwise convolution for training, without gradients; arguments as for `weight_gradient`."""
+    return tensors.depthwise(x, weight, stride, pads) if convolvable(x) else _convolve(x, weight, None, stride, pads)
+
+
+def input_gradient(grad: Tensor, x: Tensor, weight: Tensor, stride: Pair, pads: Pads) -> Tensor:
+    """The gradient of a depthwise convolution with respect to its input; arguments as for `weight_gradient`."""
+    if convolvable(grad, x):
+        return tensors.depthwise_input_gradient(grad, x, weight, stride, pads)
+    return _native(grad, x, weight, stride, pads, of_input=True)
 
 
 def weight_gradient(grad: Tensor, x: Tensor, weight: Tensor, stride: Pair, pads: Pads) -> Tensor:
@@ -157,6 +169,8 @@ def weight_gradient(grad: Tensor, x: Tensor, weight: Tensor, stride: Pair, pads:
     -------
     (C, 1, kh, kw) tensor
     """
+    if convolvable(grad, x):
+        return tensors.depthwise_weight_gradient(grad, x, weight, stride, pads)
     rows, columns = pads
     height, width = weight.shape[2] + abs(rows[1] - rows[0]), weight.shape[3] + abs(columns[1] - columns[0])
     if x.shape[2] < height:

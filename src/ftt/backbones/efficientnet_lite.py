@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
+from torch.nn.functional import conv2d, pad
 
 from ftt.backbones.chain import chained, is_trained
-from ftt.backbones.depthwise import Depthwise, same_pads
+from ftt.backbones.depthwise import Depthwise, pair, same_pads
 from ftt.backbones.fast_layers import ReLU6
 from ftt.backbones.inverted_residual import InvertedResidual
 from ftt.backbones.normalized import Normalized
 from ftt.backbones.pointwise import Pointwise
+from ftt.compiled.tensors import Pads
 
 EPS = 1e-3
 WIDEN = 6
@@ -50,7 +51,11 @@ class EfficientNetLite0(nn.Module):
         self.pool = nn.AdaptiveAvgPool2d(1)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = self.blocks(self.bn1(self.conv_stem(x)))
+        if is_trained(x, self.bn1):
+            x = chained(x, [Normalized(self.conv_stem, self.bn1, clips=True)])
+        else:
+            x = self.bn1(self.conv_stem(x))
+        x = self.blocks(x)
         if is_trained(x, self.bn2):
             x = chained(x, [Normalized(self.conv_head, self.bn2, clips=True)])
         else:
@@ -65,11 +70,35 @@ class SameConv(nn.Conv2d):
     def forward(self, input: Tensor) -> Tensor:
         return super().forward(self.padded(input))
 
+    def convolved(self, x: Tensor) -> Tensor:
+        """The output without its bias, and without gradients."""
+        return conv2d(self.padded(x), self.weight, None, pair(self.stride))
+
+    def input_gradient(self, grad: Tensor, x: Tensor) -> Tensor:
+        """The gradient with respect to the input."""
+        (top, _), (left, _) = self._pads(x)
+        return self._gradient(grad, x, of_input=True)[..., top : top + x.shape[2], left : left + x.shape[3]]
+
+    def weight_gradient(self, grad: Tensor, x: Tensor) -> Tensor:
+        """The gradient with respect to the weights."""
+        return self._gradient(grad, x, of_input=False)
+
     def padded(self, x: Tensor) -> Tensor:
         """A map with its zeros."""
-        sizes = zip(x.shape[2:], self.kernel_size, self.stride, strict=True)
-        (top, bottom), (left, right) = (same_pads(*size) for size in sizes)
+        (top, bottom), (left, right) = self._pads(x)
         return pad(x, (left, right, top, bottom))
+
+    def _pads(self, x: Tensor) -> Pads:
+        sizes = zip(x.shape[2:], pair(self.kernel_size), pair(self.stride), strict=True)
+        rows, columns = (same_pads(*size) for size in sizes)
+        return rows, columns
+
+    def _gradient(self, grad: Tensor, x: Tensor, *, of_input: bool) -> Tensor:
+        step = self.stride, (0, 0), (1, 1), False, (0, 0), self.groups
+        asked = of_input, not of_input, False
+        found = torch.ops.aten.convolution_backward(grad, self.padded(x), self.weight, None, *step, asked)
+        gradient: Tensor = found[0 if of_input else 1]
+        return gradient
 
 
 class Norm(nn.BatchNorm2d):

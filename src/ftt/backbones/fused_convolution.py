@@ -30,11 +30,12 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from ftt import onednn
-from ftt.backbones.depthwise import Depthwise, Pair, pair
+from ftt.backbones.depthwise import Depthwise, pair
 from ftt.backbones.efficientnet_lite import SameConv
 from ftt.backbones.pointwise import SMALL, Pointwise
 from ftt.backbones.products import by_onednn
 from ftt.backbones.small_map import SmallMapConv
+from ftt.compiled.tensors import Pair
 from ftt.onednn import NONE, RELU6, Clip
 
 

@@ -30,8 +30,9 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from ftt.backbones.depthwise import Pair, pair
+from ftt.backbones.depthwise import pair
 from ftt.backbones.products import multiply_into, product, weight_gradient
+from ftt.compiled.tensors import Pair
 
 LARGEST = 1 << 24
 """Numbers of the matrix up to which it is made: 64 megabytes of float32."""

@@ -73,7 +73,7 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
     import torch
     from threadpoolctl import threadpool_info
 
-    from ftt import registry, threads
+    from ftt import compiled, registry, threads
     from ftt.backbones.torchvision_guard import ensure_torchvision_imports
     from ftt.store import Home
     from ftt.store.removal import disk_use
@@ -103,6 +103,9 @@ def _examine(home: Any, cache: Any, data: Any) -> dict[str, Any]:
         "cores": threads.available(),
         "threads": {"torch": torch.get_num_threads(), **pools},
         "device": "CUDA" if torch.cuda.is_available() else "MPS" if torch.backends.mps.is_available() else "CPU",
+        "kernels": "compiled"
+        if compiled.library("float32") and compiled.library("float64")
+        else "not compiled: trainings in one thread are slower; install a C compiler, then the package again",
         "torchvision": "a CUDA build beside a CPU build of torch: its missing operators are declared, images work"
         if guarded
         else "matches torch",

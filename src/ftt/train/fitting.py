@@ -33,7 +33,7 @@ from ftt.train.selection import Validation
 from ftt.train.services import NO_SERVICES, Services
 from ftt.train.two_branch import TwoBranch, build
 
-LAYERS = 4
+LAYERS = 5
 """Raised when layers compute with other rounding: a training may then not be resumed from an older checkpoint."""
 
 

@@ -1,0 +1,36 @@
+/* What the kernels share: the type of numbers, vectors of them, and versions of a function for newer processors. */
+
+#ifndef FTT_VECTORS_H
+#define FTT_VECTORS_H
+
+/* Compiled once with float and once with double. */
+#ifndef REAL
+#define REAL float
+#endif
+
+#define LANES (64 / (long)sizeof(REAL))
+
+typedef REAL vector __attribute__((vector_size(64)));
+/* The same in memory, where it may begin anywhere. */
+typedef REAL stored __attribute__((vector_size(64), aligned(sizeof(REAL)), may_alias));
+
+#define LOAD(from) (*(const stored *)(from))
+#define STORE(to, value) (*(stored *)(to) = (value))
+
+/* Inlined wherever it is called, so that constant arguments unroll loops and vectors stay in registers. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* The loader picks the version that the processor can run. Without versions only the oldest instructions of x86 could be
+   used, and torch is faster than that. */
+#if !defined(__x86_64__)
+#define EXPORT
+#elif defined(__clang__) || !defined(__linux__)
+#error "no versions for newer processors"
+#else
+#define EXPORT __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#endif
+
+INLINE long least(long a, long b) { return a < b ? a : b; }
+INLINE long largest(long a, long b) { return a > b ? a : b; }
+
+#endif

@@ -65,7 +65,9 @@ def test_wheel_holds_the_package_and_nothing_else(built: dict[str, Path]) -> Non
     assert inside == expected | libraries
     assert built[".whl"].name.endswith("-py3-none-any.whl") is not COMPILES
     with tarfile.open(built[".gz"]) as source:
-        assert not [name for name in source.getnames() if ".venv" in name or name.endswith((".pyc", ".so", ".safetensors"))]
+        assert not [
+            name for name in source.getnames() if ".venv" in name or name.endswith((".pyc", ".so", ".safetensors"))
+        ]
 
 
 def test_without_a_compiler_a_wheel_for_any_machine_is_built(tmp_path: Path) -> None:

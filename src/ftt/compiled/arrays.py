@@ -1,4 +1,9 @@
-"""The kernels for probing, on arrays: products of one long matrix with a few vectors."""
+"""The kernels for probing, on arrays: products of one long matrix with a few vectors.
+
+Milliseconds for 3,000 × 1,280 numbers of float32 and three vectors (one thread, AMD EPYC of the fifth generation): 0.23
+and 0.19, where oneDNN takes 0.48 and 0.24 and OpenBLAS 0.78 and 0.60. Reading the matrix alone takes 0.15. They take up
+to twice as long where a matrix does not begin at a line of the cache, since every vector then lies on two.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,14 @@ import numpy as np
 from ftt import compiled
 from ftt.arrays import FloatArray
 
-FEW = 8
-"""Vectors up to which the kernels are faster than BLAS."""
+PRECISIONS = {np.dtype(name): name for name in compiled.LANES}
+"""By dtype: NumPy takes longer to name a dtype than to look one up."""
+
+FEW = 4
+"""Vectors that the kernels multiply at most."""
+
+LINE = 64
+"""Bytes of a line of the cache."""
 
 
 def usable(X: FloatArray, vectors: FloatArray) -> bool:
@@ -18,30 +29,43 @@ def usable(X: FloatArray, vectors: FloatArray) -> bool:
     return (
         len(vectors) <= FEW
         and X.dtype == vectors.dtype
-        and X.dtype.name in compiled.LANES
+        and X.dtype in PRECISIONS
         and X.flags.c_contiguous
-        and vectors.flags.c_contiguous
-        and compiled.library(X.dtype.name) is not None
+        and compiled.library(PRECISIONS[X.dtype]) is not None
     )
 
 
 class _Sizes(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_long) for name in ("rows", "columns", "vectors")]
+    _fields_ = [(name, ctypes.c_long) for name in ("rows", "columns", "past", "vectors")]
 
 
 def scores(X: FloatArray, weights: FloatArray) -> FloatArray:
-    """weights @ X.T of (n, d) X and (J, d) weights."""
-    out: FloatArray = np.empty((len(weights), len(X)), dtype=X.dtype)
-    _run("scores", X, weights, out)
+    """weights @ X.T of finite (n, d) X and (J, d) weights."""
+    (n, d), J, past = X.shape, len(weights), _past_line(X)
+    wide, out = _wide(J, X), np.empty((J, n), dtype=X.dtype)
+    wide[:, past : past + d] = weights
+    compiled.run("scores", PRECISIONS[X.dtype], X, wide, out, _Sizes(n, d, past, J))
     return out
 
 
 def sums(rows: FloatArray, X: FloatArray) -> FloatArray:
-    """rows @ X of (J, n) rows and (n, d) X."""
-    out: FloatArray = np.zeros((len(rows), X.shape[1]), dtype=X.dtype)
-    _run("sums", X, rows, out)
-    return out
+    """rows @ X of (J, n) rows and finite (n, d) X."""
+    (n, d), J, past = X.shape, len(rows), _past_line(X)
+    wide = _wide(J, X)
+    compiled.run("sums", PRECISIONS[X.dtype], X, np.ascontiguousarray(rows), wide, _Sizes(n, d, past, J))
+    return wide[:, past : past + d]
 
 
-def _run(kernel: str, X: FloatArray, vectors: FloatArray, out: FloatArray) -> None:
-    compiled.run(kernel, X.dtype.name, X, vectors, out, _Sizes(*X.shape, len(vectors)))
+def _past_line(X: FloatArray) -> int:
+    """By how many numbers every row begins past a line of the cache; 0 also where rows differ in this."""
+    alike = X.shape[1] % compiled.LANES[PRECISIONS[X.dtype]] == 0 and len(X) > 1
+    return X.ctypes.data % LINE // X.itemsize if alike else 0
+
+
+def _wide(count: int, like: FloatArray) -> FloatArray:
+    """Zeros for `count` vectors with a number for every column, and some to spare; from a line of the cache on."""
+    size = like.shape[1] + compiled.LANES[PRECISIONS[like.dtype]]
+    raw = np.zeros(count * size * like.itemsize + LINE, dtype=np.uint8)
+    first = -raw.ctypes.data % LINE
+    found: FloatArray = raw[first : first + count * size * like.itemsize].view(like.dtype).reshape(count, size)
+    return found

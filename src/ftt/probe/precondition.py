@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky, qr, solve_triangular
 
 from ftt.arrays import FloatArray
-from ftt.probe.products import product, times_rows
+from ftt.probe.products import product, scores_of, times_rows
 
 MOST = 256
 """Leading directions kept at most; beyond them a step costs more than it saves."""
@@ -55,7 +55,7 @@ class Spectrum:
         flat = 1 / (curvature * self.rest + penalty)
         leading = times_rows(vectors, self.directions)
         leading *= 1 / (curvature * self.variances + penalty) - flat
-        solved = times_rows(leading, self.directions.T)
+        solved = scores_of(self.directions, leading)
         solved += flat * vectors
         return solved
 
@@ -113,4 +113,4 @@ def worthwhile(n: int, d: int) -> int:
 
     Not a matter of how many problems there are, so that a problem goes the same way alone and among others.
     """
-    return min(n, d, MOST, max(32, n // 24))
+    return min(n, d, MOST, max(32, n // 32 // 16 * 16))

@@ -12,6 +12,7 @@ import numpy as np
 
 from ftt import onednn
 from ftt.arrays import FloatArray
+from ftt.compiled import arrays
 
 _SMALL = 10**6
 """Multiplications up to which OpenBLAS takes a product as small."""
@@ -32,6 +33,8 @@ def scores_of(X: FloatArray, weights: FloatArray) -> FloatArray:
     weights : array (J, d)
     """
     (n, d), J = X.shape, len(weights)
+    if arrays.usable(X, weights):
+        return arrays.scores(X, weights)
     if _by_onednn(X, weights):
         if J <= _FEW:
             return onednn.multiply(weights, X)
@@ -57,6 +60,8 @@ def times_rows(rows: FloatArray, X: FloatArray) -> FloatArray:
     X : array (n, d)
     """
     J, (n, d) = len(rows), X.shape
+    if arrays.usable(X, rows):
+        return arrays.sums(rows, X)
     if _by_onednn(X, rows):
         return onednn.multiply(rows, X.T)
     height = _height(n, d, J)
@@ -79,9 +84,12 @@ def product(a: FloatArray, b: FloatArray) -> FloatArray:
 
 def _by_onednn(X: FloatArray, vectors: FloatArray) -> bool:
     single = X.dtype == vectors.dtype == np.float32
+    return single and _is_large(X, vectors) and X.flags.writeable and vectors.flags.writeable and onednn.preferred()
+
+
+def _is_large(X: FloatArray, vectors: FloatArray) -> bool:
     # One vector is multiplied as fast by anybody.
-    large = len(vectors) > 1 and X.size * len(vectors) > _SMALL
-    return single and large and X.flags.writeable and vectors.flags.writeable and onednn.preferred()
+    return len(vectors) > 1 and X.size * len(vectors) > _SMALL
 
 
 def _height(n: int, d: int, J: int) -> int:

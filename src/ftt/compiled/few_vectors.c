@@ -20,8 +20,10 @@ typedef struct {
 
 /* Columns of the same remainder are in one lane; they are added up from column 0 on, which is in lane `past`. */
 INLINE REAL added_up(vector of, long past) {
-  REAL sum = 0;
-  for (long lane = 0; lane < LANES; lane++) sum += of[(past + lane) % LANES];
+  REAL lanes[2 * LANES], sum = 0;
+  STORE(lanes, of);
+  STORE(lanes + LANES, of);
+  for (long lane = 0; lane < LANES; lane++) sum += lanes[past + lane];
   return sum;
 }
 

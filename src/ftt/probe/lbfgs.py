@@ -17,7 +17,7 @@ from ftt.arrays import BoolArray, FloatArray
 from ftt.probe.precondition import Spectrum
 from ftt.probe.products import scores_of, times_rows
 
-MEMORY = 3
+MEMORY = 2
 """Pairs of steps and gradient changes kept; more cost time and, with this preconditioner, save no steps."""
 
 _SLOPE_LEFT = 0.1

@@ -113,4 +113,5 @@ def worthwhile(n: int, d: int) -> int:
 
     Not a matter of how many problems there are, so that a problem goes the same way alone and among others.
     """
-    return min(n, d, MOST, max(32, n // 32 // 16 * 16))
+    # A multiple of the numbers in a vector, which products with few vectors like best.
+    return min(n, d, MOST, max(32, (n // 24 + 8) // 16 * 16))

@@ -175,6 +175,10 @@ def _check_rows(rows: IntArray, j: int, n: int) -> IntArray:
 
 def check_finite(X: FloatArray, names: IntArray) -> None:
     """Raise an error if a value is not finite or too large to be squared; `names` are the numbers of the rows."""
+    # A sum is finite only where every value is, and takes a third of the time. In float32 no value is above the bound.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if X.dtype == np.float32 and np.isfinite(X.sum()):
+            return
     with np.errstate(invalid="ignore"):
         largest = np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)
     # Written so that NaN fails too. Beyond the bound squares overflow even in double precision.

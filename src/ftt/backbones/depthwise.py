@@ -1,4 +1,7 @@
-"""Depthwise convolutions whose weight gradient is fast on a CPU.
+"""Depthwise convolutions that are trained fast on a CPU.
+
+A training in one thread computes them and their gradients with the kernels of `ftt.compiled`. What follows is for where
+these were not compiled, for several threads, and for channels that do not fill their vectors.
 
 oneDNN has a fast kernel for the weight gradient of a depthwise convolution only if the kernel is at most three columns
 wide and not taller than the map. Otherwise this gradient takes 4 to 60 times as long as the forward pass, and

@@ -1,8 +1,9 @@
 """Drop-in layers for convolutional networks that train faster on a CPU.
 
 Parameters keep their names and shapes, so weights saved with one kind of layer load into the other. What a layer does
-depends on shapes and on the processor alone, so a resumed training ends in the same bits. Features in eval mode keep
-their bits; gradients change by rounding, so the features of a trained network move within the noise of rounding.
+depends on shapes, on the processor and on how the package was installed, never on timings, so a resumed training ends
+in the same bits. Features in eval mode keep their bits; gradients change by rounding, so the features of a trained
+network move within the noise of rounding.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A convolution, BatchNorm and ReLU6 as a link of a chain: what the three layers compute, to the bit."""
+"""A convolution, BatchNorm and ReLU6 as a link of a chain: what the three layers compute.
+
+To the bit where torch normalizes; with the kernel of `ftt.compiled`, which does so in a third of the time, to rounding.
+"""
 
 from __future__ import annotations
 

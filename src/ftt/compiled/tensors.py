@@ -1,4 +1,20 @@
-"""The kernels for training, on tensors: depthwise convolutions, and BatchNorm together with the clipping after it."""
+"""The kernels for training, on tensors: depthwise convolutions, and BatchNorm together with the clipping after it.
+
+Milliseconds of layers of EfficientNet-Lite0 (64 images, one thread, AMD EPYC of the fifth generation, torch 2.13), by
+torch, with the faster weight gradients of `ftt.backbones.depthwise`, and by the kernels:
+
+=====  ========  ======  ======  ==========  ==========  ==========
+map    channels  kernel  stride  output      d input     d weight
+=====  ========  ======  ======  ==========  ==========  ==========
+32×16  96        3×3     2       0.35  0.24  0.68  0.53  1.04  0.29
+16×8   144       3×3     1       0.24  0.24  0.27  0.24  0.23  0.30
+8×4    240       5×5     1       0.19  0.19  0.24  0.18  0.33  0.31
+4×2    672       5×5     1       0.16  0.08  0.13  0.08  0.61  0.20
+2×1    1152      5×5     1       0.08  0.02  0.05  0.02  0.10  0.07
+=====  ========  ======  ======  ==========  ==========  ==========
+
+BatchNorm with clipping takes 0.47 and 0.19 ms on 16×8 with 144 channels, its gradient 0.79 and 0.30.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ftt import backbones
+from ftt import backbones, compiled
 from ftt.arrays import Float32Array, pack
 from ftt.caching import Artifact, Cache
 from ftt.data import GroupedData, Split
@@ -272,4 +272,5 @@ def environment() -> dict[str, Json]:
         "machine": platform.machine(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "threads": torch.get_num_threads(),
+        "kernels": compiled.library("float32") is not None,
     }

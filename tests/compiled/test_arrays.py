@@ -54,6 +54,27 @@ def test_where_an_array_begins_and_how_many_vectors_there_are_changes_no_bit(n: 
             assert np.array_equal(arrays.sums(rows[:count], X), arrays.sums(rows, first)[:count])
 
 
+@given(
+    shape=st.tuples(st.integers(1, 60), st.sampled_from([7, 16, 48])),
+    count=st.integers(1, arrays.FEW),
+    past=st.integers(0, 15),
+    share=st.floats(0, 1),
+)
+@settings(max_examples=200, deadline=None)
+def test_rows_that_are_left_out_change_no_bit_of_the_others(
+    shape: tuple[int, int], count: int, past: int, share: float
+) -> None:
+    rng = np.random.default_rng(0)
+    X = beginning(past, rng.normal(size=shape).astype(np.float32))
+    used = np.flatnonzero(rng.random(len(X)) < share)
+    weights, shares = (rng.normal(size=(count, size)).astype(np.float32) for size in reversed(shape))
+    found, outside = arrays.scores(X, weights, used), np.delete(np.arange(len(X)), used)
+    assert np.array_equal(found[:, used], arrays.scores(X, weights)[:, used])
+    assert not found[:, outside].any()
+    shares[:, outside] = 0
+    assert np.array_equal(arrays.sums(shares, X, used), arrays.sums(shares, X))
+
+
 def test_vectors_need_not_be_contiguous() -> None:
     X, two = np.random.default_rng(0).normal(size=(9, 16)), np.random.default_rng(1).normal(size=(16, 2))
     np.testing.assert_allclose(arrays.scores(X, two.T), two.T @ X.T)

@@ -141,6 +141,37 @@ def test_a_path_shortens_the_way_to_a_weak_penalty() -> None:
     assert path.iterations[-1] < alone.iterations[0]
 
 
+def test_a_start_shortens_the_way_and_does_not_change_the_solution() -> None:
+    X, y, _ = features(300, 60)
+    rows, C = [np.arange(300), np.arange(150)], [1.0, 1.0]
+    first = fit_many(X, y, rows, C, tol=1e-8)
+    solved = np.concatenate([first.coef, first.intercept[:, :, None]], axis=2)
+    again = fit_many(X, y, rows, C, tol=1e-7, start=solved)
+    assert again.iterations.tolist() == [0, 0]
+    np.testing.assert_allclose(again.coef, first.coef, atol=1e-12)
+    swapped = fit_many(X, y, rows, C, tol=1e-8, start=solved[::-1])
+    np.testing.assert_allclose(swapped.coef, first.coef, atol=1e-5)
+
+
+def test_averaged_fits_start_from_the_fits_of_the_halves_at_the_chosen_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, a = features(400, 60)
+    calls: list[dict[str, Any]] = []
+
+    def spied(*args: Any, start: Any, **settings: Any) -> Fits:
+        found = fit_many(*args, start=start, **settings)
+        calls.append({"start": start, "C": args[3], "fits": found})
+        return found
+
+    monkeypatch.setattr(solving, "fit_many", spied)
+    probe = DFRProbe([10.0, 5.0], averages=2).fit(X, y, attribute=a)
+    halves, samples = calls
+    # What is judged on held-out rows has started from nothing that has seen them.
+    assert halves["start"] is None
+    own = [j for j, C in enumerate(halves["C"]) if probe.C_ == C]
+    assert len(own) == 3
+    np.testing.assert_array_equal(samples["start"][0, :, :-1], halves["fits"].coef[own].mean(axis=0))
+
+
 def test_the_held_out_half_never_moves_a_solution() -> None:
     """Labels of the other half change its own fits only."""
     X, y, _ = features(200, 30)

@@ -38,13 +38,15 @@ def library(precision: str) -> ctypes.CDLL | None:
 
 
 def run(kernel: str, precision: str, *arguments: Any) -> None:
-    """Run a kernel on tensors, arrays and structures. Their precision and layout are the caller's business."""
+    """Run a kernel on tensors, arrays, structures and None. Their precision and layout are the caller's business."""
     found = library(precision)
     assert found is not None
     getattr(found, kernel)(*map(_pointer, arguments))
 
 
 def _pointer(of: Any) -> Any:
+    if of is None:
+        return ctypes.c_void_p()
     if isinstance(of, ctypes.Structure):
         return ctypes.byref(of)
     return ctypes.c_void_p(of.data_ptr() if hasattr(of, "data_ptr") else of.ctypes.data)

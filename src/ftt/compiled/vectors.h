@@ -8,7 +8,11 @@
 #define REAL float
 #endif
 
-#define LANES (64 / (long)sizeof(REAL))
+#define LANES_OF_float 16
+#define LANES_OF_double 8
+#define LANES_OF(type) LANES_OF_##type
+#define LANES_IN(type) LANES_OF(type)
+#define LANES LANES_IN(REAL)
 
 typedef REAL vector __attribute__((vector_size(64)));
 /* The same in memory, where it may begin anywhere. */
@@ -16,6 +20,15 @@ typedef REAL stored __attribute__((vector_size(64), aligned(sizeof(REAL)), may_a
 
 #define LOAD(from) (*(const stored *)(from))
 #define STORE(to, value) (*(stored *)(to) = (value))
+
+/* The numbers of a vector, each `by` lanes further down; those that fall out at the end come in at the other. */
+#if LANES == 16
+#define TURNED(of, by) \
+  __builtin_shufflevector(of, of, by, by + 1, by + 2, by + 3, by + 4, by + 5, by + 6, by + 7, by + 8, by + 9, by + 10, \
+                          by + 11, by + 12, by + 13, by + 14, by + 15)
+#else
+#define TURNED(of, by) __builtin_shufflevector(of, of, by, by + 1, by + 2, by + 3, by + 4, by + 5, by + 6, by + 7)
+#endif
 
 /* Inlined wherever it is called, so that constant arguments unroll loops and vectors stay in registers. */
 #define INLINE static inline __attribute__((always_inline))

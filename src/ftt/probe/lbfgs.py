@@ -13,14 +13,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ftt.arrays import BoolArray, FloatArray
+from ftt.arrays import BoolArray, FloatArray, IntArray
 from ftt.probe.precondition import Spectrum
 from ftt.probe.products import scores_of, times_rows
 
 MEMORY = 2
 """Pairs of steps and gradient changes kept; more cost time and, with this preconditioner, save no steps."""
 
-_SLOPE_LEFT = 0.1
+_FEW = 4
+"""Problems up to which it is worth asking for the rows that none of them uses."""
+
+_NEARLY_ALL = 0.95
+
+_SLOPE_LEFT = 0.2
 _TRIALS = 20
 _LEAST_CURVATURE = 1e-6
 
@@ -97,6 +102,7 @@ class Descent:
         self.index = np.arange(len(start))
         self.share = share
         self.penalty = penalty.astype(share.dtype)
+        self.used = _used(share)
         self.weights = start.astype(share.dtype)
         self.scores = self._score(self.weights) if scores is None else scores.copy()
         self.chance = probabilities(self.scores)
@@ -121,6 +127,7 @@ class Descent:
             setattr(self, name, getattr(self, name)[open_])
         for history in (self.steps, self.changes, self.inverse_products):
             history[:] = [item[open_] for item in history]
+        self.used = _used(self.share)
 
     def advance(self) -> None:
         """One iteration: direction, line search, new gradient."""
@@ -145,7 +152,8 @@ class Descent:
 
     def _score(self, weights: FloatArray) -> FloatArray:
         J, K, d1 = weights.shape
-        found = scores_of(self.table.X, np.ascontiguousarray(weights.reshape(J * K, d1)[:, :-1])).reshape(J, K, -1)
+        flat = np.ascontiguousarray(weights.reshape(J * K, d1)[:, :-1])
+        found = scores_of(self.table.X, flat, self.used).reshape(J, K, -1)
         level = weights[:, :, -1:]
         if not self.table.centred:
             level = level - weights[:, :, :-1] @ self.table.mean[:, None]
@@ -157,7 +165,7 @@ class Descent:
         residual *= self.share[:, None, :]
         J, K, n = residual.shape
         gradient = np.empty_like(self.weights)
-        gradient[:, :, :-1] = times_rows(residual.reshape(J * K, n), self.table.X).reshape(J, K, -1)
+        gradient[:, :, :-1] = times_rows(residual.reshape(J * K, n), self.table.X, self.used).reshape(J, K, -1)
         gradient[:, :, :-1] += self.penalty[:, None, None] * self.weights[:, :, :-1]
         gradient[:, :, -1] = residual.sum(axis=2)
         if not self.table.centred:
@@ -190,7 +198,7 @@ class Descent:
         return direction
 
     def _search(self, direction: FloatArray, moved: FloatArray, slope: FloatArray) -> FloatArray:
-        """How far to go: safeguarded Newton on the slope along the direction until a tenth of it is left, (J,)."""
+        """How far to go: safeguarded Newton on the slope along the direction until a fifth of it is left, (J,)."""
         bent = self.penalty * _dot(direction[:, :, :-1], direction[:, :, :-1])
         tilt = self.penalty * _dot(self.weights[:, :, :-1], direction[:, :, :-1])
         length, low, high = np.ones_like(slope), np.zeros_like(slope), np.full_like(slope, np.inf)
@@ -219,6 +227,14 @@ class Descent:
         self.inverse_products.append(np.where(usable, 1 / np.where(usable, product, 1), 0).astype(product.dtype))
         for history in (self.steps, self.changes, self.inverse_products):
             del history[:-MEMORY]
+
+
+def _used(share: FloatArray) -> IntArray | None:
+    """Numbers of the rows that some problem uses; None where nearly all are, as by many problems."""
+    if len(share) > _FEW:
+        return None
+    used = np.flatnonzero(share.any(axis=0))
+    return used if len(used) < _NEARLY_ALL * share.shape[1] else None
 
 
 def _dot(left: FloatArray, right: FloatArray) -> FloatArray:

@@ -48,6 +48,7 @@ def fit_many(
     n_classes: int | None = None,
     tol: float = 1e-4,
     max_iter: int = 1000,
+    start: ArrayLike | None = None,
     shared: Survey | None = None,
 ) -> Fits:
     """Solve J logistic regressions.
@@ -69,6 +70,9 @@ def fit_many(
         Bound on the largest entry of the gradient of the mean objective (scikit-learn's own criterion).
     max_iter : int
         Iterations of L-BFGS, both precisions together.
+    start : array (J, K', d + 1), optional
+        Weights to start from, the intercept last, where something close to the solutions is known. They must not come
+        from rows that are held out from these problems. Of equal problems the first one's are used.
     shared : Survey, optional
         Result of `survey` on X, shared by several calls on the same features; by default it is computed from the rows
         in use. It affects the speed of convergence, not the solution.
@@ -91,8 +95,11 @@ def fit_many(
             "tol and max_iter must be positive", given=f"tol={tol}, max_iter={max_iter}", allowed="values above 0"
         )
     problems, place = distinct(problems)
+    weights = np.zeros((len(problems.rows), problems.outputs, problems.X.shape[1] + 1))
+    if start is not None:
+        weights[:] = np.asarray(start)[np.unique(place, return_index=True)[1]]
     with limited_to(1) if _is_small(problems) else nullcontext():
-        return _fit(problems, tol, max_iter, shared or survey(problems.X))[place]
+        return _fit(problems, weights, tol, max_iter, shared or survey(problems.X))[place]
 
 
 def _is_small(problems: Problems) -> bool:
@@ -101,9 +108,10 @@ def _is_small(problems: Problems) -> bool:
     return bool(2 * J * problems.outputs * n * d < _WORTH_THREADS)
 
 
-def _fit(problems: Problems, tol: float, max_iter: int, shared: Survey) -> Fits:
+def _fit(problems: Problems, weights: FloatArray, tol: float, max_iter: int, shared: Survey) -> Fits:
+    """Solve all problems from these weights, which are changed in place."""
     mean = shared.mean
-    weights = np.zeros((len(problems.rows), problems.outputs, problems.X.shape[1] + 1))
+    weights[:, :, -1] += weights[:, :, :-1] @ mean
     left = np.full(len(weights), max_iter)
     gradient = np.full(len(weights), np.inf)
     if shared.spectrum is not None:

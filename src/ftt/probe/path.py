@@ -19,7 +19,7 @@ from ftt.probe.problems import Problems
 MIXED = 4
 """Solutions that are mixed at most: those of the nearest values of C."""
 
-_STEPS = 3
+_STEPS = 2
 _SLOPE_LEFT = 0.1
 _RIDGE = 1e-6
 

@@ -19,8 +19,8 @@ from ftt.probe.products import product, scores_of, times_rows
 MOST = 256
 """Leading directions kept at most; beyond them a step costs more than it saves."""
 
-ENOUGH = 3072
-"""Rows that say enough about the leading directions; of more rows evenly spaced ones are taken."""
+LEAST_ROWS, MOST_ROWS = 1024, 3072
+"""Half of the rows say enough about the leading directions, within these bounds: evenly spaced ones are taken."""
 
 _SPARE = 16
 _SEED = 20230
@@ -74,7 +74,8 @@ def leading_spectrum(rows: FloatArray, keep: int) -> Spectrum:
     keep : int
         Directions wanted, at most min(n, d).
     """
-    part = rows[:: max(1, len(rows) // ENOUGH)]
+    enough = min(max(len(rows) // 2, LEAST_ROWS), MOST_ROWS)
+    part = np.ascontiguousarray(rows[:: max(1, len(rows) // enough)])
     n, d = part.shape
     keep = min(keep, n, d)
     width = min(n, d, keep + _SPARE)
@@ -114,4 +115,4 @@ def worthwhile(n: int, d: int) -> int:
     Not a matter of how many problems there are, so that a problem goes the same way alone and among others.
     """
     # A multiple of the numbers in a vector, which products with few vectors like best.
-    return min(n, d, MOST, max(32, (n // 24 + 8) // 16 * 16))
+    return min(n, d, MOST, max(32, (n // 28 + 8) // 16 * 16))

@@ -175,9 +175,9 @@ def _check_rows(rows: IntArray, j: int, n: int) -> IntArray:
 
 def check_finite(X: FloatArray, names: IntArray) -> None:
     """Raise an error if a value is not finite or too large to be squared; `names` are the numbers of the rows."""
-    # A sum is finite only where every value is, and takes a third of the time. In float32 no value is above the bound.
+    # Sums are finite only where every value is, and a product takes less time. In float32 no value is above the bound.
     with np.errstate(over="ignore", invalid="ignore"):
-        if X.dtype == np.float32 and np.isfinite(X.sum()):
+        if X.dtype == np.float32 and np.isfinite(X @ np.ones(X.shape[1], dtype=X.dtype)).all():
             return
     with np.errstate(invalid="ignore"):
         largest = np.maximum(X.max(axis=1), -X.min(axis=1)).astype(np.float64)
@@ -186,7 +186,7 @@ def check_finite(X: FloatArray, names: IntArray) -> None:
     if bad.size:
         raise FttError(
             "features contain NaN, infinity or values above 1e100",
-            given=f"{bad.size} rows, the first is row {bad[0]}",
+            given=f"{bad.size} of {len(X)} rows, the first is row {bad[0]}",
             allowed="finite values",
             hint="drop or repair these rows before probing",
         )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from ftt import onednn
-from ftt.arrays import FloatArray
+from ftt.arrays import FloatArray, IntArray
 from ftt.compiled import arrays
 
 _SMALL = 10**6
@@ -24,17 +24,19 @@ _LEAST_ROWS, _MOST_ROWS = 24, 64
 """Rows of a piece below which pieces cost more than they save, and above which they no longer fit into the cache."""
 
 
-def scores_of(X: FloatArray, weights: FloatArray) -> FloatArray:
+def scores_of(X: FloatArray, weights: FloatArray, used: IntArray | None = None) -> FloatArray:
     """weights @ X.T, (J, n).
 
     Parameters
     ----------
     X : array (n, d)
     weights : array (J, d)
+    used : array, optional
+        Rising numbers of the rows whose scores are wanted; the others may be anything finite.
     """
     (n, d), J = X.shape, len(weights)
     if arrays.usable(X, weights):
-        return arrays.scores(X, weights)
+        return arrays.scores(X, weights, used)
     if _by_onednn(X, weights):
         if J <= _FEW:
             return onednn.multiply(weights, X)
@@ -51,17 +53,19 @@ def scores_of(X: FloatArray, weights: FloatArray) -> FloatArray:
     return np.ascontiguousarray(product[:, :J].T)
 
 
-def times_rows(rows: FloatArray, X: FloatArray) -> FloatArray:
+def times_rows(rows: FloatArray, X: FloatArray, used: IntArray | None = None) -> FloatArray:
     """rows @ X.
 
     Parameters
     ----------
     rows : array (J, n)
     X : array (n, d)
+    used : array, optional
+        Rising numbers of the rows of X outside of which `rows` are zero.
     """
     J, (n, d) = len(rows), X.shape
     if arrays.usable(X, rows):
-        return arrays.sums(rows, X)
+        return arrays.sums(rows, X, used)
     if _by_onednn(X, rows):
         return onednn.multiply(rows, X.T)
     height = _height(n, d, J)

@@ -19,8 +19,8 @@ from ftt.probe.judging import Judged, judge
 from ftt.probe.problems import Fits
 from ftt.probe.products import product
 
-Solve = Callable[[list[IntArray], list[float]], Fits]
-"""From the rows and the C of every problem to the fits."""
+Solve = Callable[[list[IntArray], list[float], FloatArray | None], Fits]
+"""From the rows and the C of every problem, and the weights to start from, to the fits."""
 
 Prepare = Callable[[Ratios], tuple[FloatArray, Solve]]
 """From the ratios of the blocks to the features scaled by them, and the solver on these."""
@@ -80,30 +80,33 @@ def probe_together(
         Every value is fitted on the same halves, so that they are compared on the same data.
     """
     judged: list[dict[Ratios, Judged]] = [{} for _ in draws]
-    fitted: list[list[Fits]] = [[] for _ in draws]
+    fitted: list[dict[Ratios, Fits]] = [{} for _ in draws]
     # One block has no ratio to another.
     steps = (None, *range(choice.blocks)) if choice.blocks > 1 else (None,)
     for block in steps:
         for ratios, seeds in _proposed(judged, choice, block).items():
             X, solve = prepare(ratios)
             firsts = [first for seed in seeds for first, _ in draws[seed].halves for _ in choice.grid]
-            fits = solve(firsts, list(choice.grid) * (len(firsts) // len(choice.grid)))
+            fits = solve(firsts, list(choice.grid) * (len(firsts) // len(choice.grid)), None)
             for seed, own in zip(seeds, _by_draw(fits, len(seeds)), strict=True):
                 judged[seed][ratios] = judge(
                     _scores(X, own), y, groups, draws[seed].halves, choice.grid, choice.criterion
                 )
-                fitted[seed].append(own)
+                fitted[seed][ratios] = own
     chosen = [_best(found) for found in judged]
+    last: dict[int, Fits] = {}
     for ratios in dict.fromkeys(ratios for ratios, _ in chosen):
         seeds = [seed for seed, pair in enumerate(chosen) if pair[0] == ratios]
         _, solve = prepare(ratios)
+        # Nothing is held out from these fits, so they may start from any.
+        starts = {seed: _mean_at(chosen[seed][1], fitted[seed][ratios], choice.grid) for seed in seeds}
         fits = solve(
             [rows for seed in seeds for rows in draws[seed].samples],
             [chosen[seed][1] for seed in seeds for _ in draws[seed].samples],
+            np.stack([starts[seed] for seed in seeds for _ in draws[seed].samples]),
         )
-        for seed, own in zip(seeds, _by_draw(fits, len(seeds)), strict=True):
-            fitted[seed].append(own)
-    return [_outcome(found, pair, fits) for found, pair, fits in zip(judged, chosen, fitted, strict=True)]
+        last.update(zip(seeds, _by_draw(fits, len(seeds)), strict=True))
+    return [_outcome(judged[seed], chosen[seed], [*fitted[seed].values(), last[seed]]) for seed in range(len(draws))]
 
 
 def _proposed(judged: Sequence[dict[Ratios, Judged]], choice: Choice, block: int | None) -> dict[Ratios, list[int]]:
@@ -134,6 +137,13 @@ def _outcome(judged: dict[Ratios, Judged], chosen: tuple[Ratios, float], fits: l
         all(bool(some.converged.all()) for some in fits),
         max(int(some.iterations.max()) for some in fits),
     )
+
+
+def _mean_at(C: float, fits: Fits, grid: Sequence[float]) -> FloatArray:
+    """The mean weights of the fits of all halves at one value of C, the intercept last."""
+    own = fits[grid.index(C) :: len(grid)]
+    mean: FloatArray = np.concatenate([own.coef, own.intercept[:, :, None]], axis=2).mean(axis=0)
+    return mean
 
 
 def draw_rows(

@@ -40,6 +40,8 @@ class ScaledFeatures:
     def __init__(
         self, X: FloatArray, y: IntArray, members: IntArray | None, *, scale: bool, penalty: str, **settings: Any
     ) -> None:
+        if scale:
+            check_finite(X, np.arange(len(X)))
         spread = X.std(axis=0) if scale else np.ones(X.shape[1], dtype=X.dtype)
         self.spread = np.where(spread > 0, spread, 1).astype(X.dtype)
         # liblinear penalises the intercept too, so that where zero is matters: DFR's authors put it at the mean.
@@ -73,9 +75,9 @@ class ScaledFeatures:
             check_varies(X)
         shared = survey(X) if self.penalty == "l2" else None
 
-        def solve(rows: list[IntArray], C: list[float]) -> Fits:
+        def solve(rows: list[IntArray], C: list[float], start: FloatArray | None) -> Fits:
             if self.penalty == "l2":
-                fits = fit_many(X, self.y, rows, C, shared=shared, **self.settings)
+                fits = fit_many(X, self.y, rows, C, start=start, shared=shared, **self.settings)
             else:
                 fits = fit_one_by_one(X, self.y, rows, C, penalty="l1", **self.settings)
             if not fits.converged.all():

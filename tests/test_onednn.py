@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ftt import onednn
+from ftt import onednn, processor
 
 AMD = "vendor_id\t: AuthenticAMD\nflags\t\t: fpu avx2 avx512f"
 
@@ -30,7 +30,7 @@ def decided() -> bool:
     ],
 )
 def test_the_processor_decides(told: str, capability: str, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onednn, "processor", lambda: told)
+    monkeypatch.setattr(processor, "description", lambda: told)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
     assert decided() is expected
 
@@ -44,7 +44,7 @@ def test_an_operation_that_is_missing_or_wrong_is_not_used(
             raise failure
         return x
 
-    monkeypatch.setattr(onednn, "processor", lambda: AMD)
+    monkeypatch.setattr(processor, "description", lambda: AMD)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
     monkeypatch.setattr(onednn, "linear", broken)
     assert not decided()
@@ -55,13 +55,13 @@ def test_a_system_without_a_description_of_its_processors_is_told_nothing(monkey
         raise FileNotFoundError
 
     monkeypatch.setattr(Path, "read_text", missing)
-    assert onednn.processor() == ""
+    assert processor.description() == ""
     assert not decided()
 
 
 def test_deciding_imports_no_torch_where_blas_is_fast() -> None:
     code = (
-        "import sys; from ftt import onednn; onednn.processor = lambda: 'GenuineIntel avx512f'; "
+        "import sys; from ftt import onednn, processor; processor.description = lambda: 'GenuineIntel avx512f'; "
         "assert not onednn.preferred(); assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

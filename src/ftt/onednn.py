@@ -1,7 +1,6 @@
 """Matrix products of float32 by oneDNN, which comes with torch, on processors where BLAS runs at half their speed.
 
-MKL, with which torch multiplies, uses AVX-512 on Intel's processors only, and OpenBLAS, with which NumPy does, on those
-that it knows. oneDNN goes by what the processor can do. It also adds and clips as it goes.
+oneDNN goes by what the processor can do and not by who made it. It also adds and clips as it goes.
 
 The choice depends on the processor alone, never on timings taken while running: what is resumed must be computed
 exactly as what was not interrupted.
@@ -10,11 +9,11 @@ exactly as what was not interrupted.
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ftt import processor
 from ftt.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -30,21 +29,12 @@ RELU6: Clip = ("hardtanh", [0.0, 6.0])
 @functools.cache
 def preferred() -> bool:
     """Whether oneDNN is the faster one on this processor, and can be asked to multiply by this torch."""
-    told = processor()
-    if "avx512f" not in told or "GenuineIntel" in told:
+    if not processor.outruns_blas():
         return False
     import torch  # Not before: where BLAS is as fast, probing needs no torch.
 
     # Kernels may be held to older instructions so that all machines compute alike.
     return torch.backends.cpu.get_cpu_capability() == "AVX512" and _works()
-
-
-def processor() -> str:
-    """What the system tells about the first processor; nothing where it is not Linux."""
-    try:
-        return Path("/proc/cpuinfo").read_text(errors="replace").partition("\n\n")[0]
-    except OSError:
-        return ""
 
 
 def _works() -> bool:

@@ -77,6 +77,12 @@ def _pools(modules: int) -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def of_blas() -> int:
+    """The threads that BLAS may use now."""
+    libraries = _pools(len(sys.modules)).lib_controllers
+    return max((library.num_threads for library in libraries if library.user_api == "blas"), default=1)
+
+
 @contextmanager
 def limited_to(count: int) -> Iterator[None]:
     """Run the block with `count` threads in every pool, and put the old numbers back afterwards."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from ftt import processor
 from ftt.errors import FttError
 from ftt.freeze.moments import Moments
 from ftt.freeze.pca import PCA
@@ -186,3 +187,14 @@ def test_stored_moments_that_do_not_fit_together_are_refused() -> None:
         Moments.from_arrays({**stored, "total": np.zeros(2)})
     with pytest.raises(FttError, match="incomplete"):
         Moments.from_arrays({"shift": stored["shift"]})
+
+
+@pytest.mark.parametrize("outruns", [True, False])
+def test_by_a_kernel_or_by_blas_moments_are_the_same_to_rounding(
+    outruns: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = draw((700, 50), 1e3, 1.0, 0)
+    monkeypatch.setattr(processor, "outruns_blas", lambda: outruns)
+    assert_same(seen(X, [10, 300]), X)
+    assert_same(seen(X[:400]).merge(seen(X[400:])), X)
+    assert_same(Moments.from_arrays(seen(X).to_arrays()), X)

@@ -1,9 +1,10 @@
 """First and second moments of features in one pass: memory of the order d², whatever the number of rows.
 
 Rows are gathered into blocks, so that the way they arrive in batches does not show in the result. Each block is
-shifted by one fixed vector near the mean (so that a large offset costs no digits), squared by BLAS `syrk` (half the
-work of a product), and summed, all in float64. Directions with singular values of 1e-4 of the largest have variances of
-1e-8 of the largest, which squares in float32 would lose.
+shifted by one fixed vector near the mean (so that a large offset costs no digits), squared (half the work of a
+product), and summed, all in float64. Directions with singular values of 1e-4 of the largest have variances of 1e-8 of
+the largest, which squares in float32 would lose. BLAS squares, or a kernel of our own where BLAS runs at half the
+processor's speed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.blas import dsyrk
 
+from ftt import processor, threads
+from ftt.compiled import squares
 from ftt.errors import FttError
 
 Vector = NDArray[np.float64]
@@ -50,7 +53,7 @@ class Moments:
         self._summed = 0
         self._shift: Vector | None = None
         self._total: Vector = np.zeros(dim)
-        # Only the lower triangle is kept up; column-major is what BLAS adds to without a copy.
+        # Only the lower triangle is kept up and read; column-major is what BLAS adds to without a copy.
         self._scatter: Matrix = np.zeros((dim, dim), order="F")
 
     @property
@@ -178,7 +181,10 @@ class Moments:
             self._shift = np.where(np.isfinite(near), near, 0)
         rows -= self._shift
         self._total += rows.sum(axis=0)
-        self._scatter = dsyrk(1.0, rows.T, beta=1.0, c=self._scatter, lower=1, overwrite_c=1)
+        if processor.outruns_blas() and squares.usable(rows):
+            squares.add_squares(self._scatter, rows, threads.of_blas())
+        else:
+            self._scatter = dsyrk(1.0, rows.T, beta=1.0, c=self._scatter, lower=1, overwrite_c=1)
         self._summed += self._filled
         self._filled = 0
 

@@ -141,6 +141,21 @@ def test_a_path_shortens_the_way_to_a_weak_penalty() -> None:
     assert path.iterations[-1] < alone.iterations[0]
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+def test_scores_that_gradients_are_judged_by_are_those_of_all_rows(classes: int) -> None:
+    X, y, _ = features(300, 40, classes)
+    X = X.astype(np.float32)
+    rows, C = [np.arange(150), np.arange(150, 300)] * 3, [0.01, 0.01, 0.1, 0.1, 1.0, 1.0]
+    fits = fit_many(X, y, rows, C, shared=survey(X))
+    assert fits.scores is not None
+    exact = np.einsum("jkd,nd->jkn", fits.coef, X.astype(np.float64)) + fits.intercept[:, :, None]
+    # A softmax does not feel a common shift of its scores.
+    shifts = [scores.mean(axis=1, keepdims=True) if classes > 2 else 0 for scores in (fits.scores, exact)]
+    np.testing.assert_allclose(fits.scores - shifts[0], exact - shifts[1], atol=1e-4)
+    # Rows that no problem lists have no scores, so there are none without a survey of all rows.
+    assert fit_many(X, y, rows, C).scores is None
+
+
 def test_a_start_shortens_the_way_and_does_not_change_the_solution() -> None:
     X, y, _ = features(300, 60)
     rows, C = [np.arange(300), np.arange(150)], [1.0, 1.0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -99,7 +100,9 @@ def fit_many(
     if start is not None:
         weights[:] = np.asarray(start)[np.unique(place, return_index=True)[1]]
     with limited_to(1) if _is_small(problems) else nullcontext():
-        return _fit(problems, weights, tol, max_iter, shared or survey(problems.X))[place]
+        fits = _fit(problems, weights, tol, max_iter, shared or survey(problems.X))[place]
+    # Without a survey the problems have left out the rows that none of them lists.
+    return fits if shared else replace(fits, scores=None)
 
 
 def _is_small(problems: Problems) -> bool:
@@ -113,12 +116,12 @@ def _fit(problems: Problems, weights: FloatArray, tol: float, max_iter: int, sha
     mean = shared.mean
     weights[:, :, -1] += weights[:, :, :-1] @ mean
     left = np.full(len(weights), max_iter)
-    gradient = np.full(len(weights), np.inf)
+    gradient, scores = np.full(len(weights), np.inf), None
     if shared.spectrum is not None:
         targets = _targets(problems, np.float32)
         table = Table(shared.single_rows, mean.astype(np.float32), targets, shared.spectrum, shared.centred)
         _descend(table, problems, np.arange(len(weights)), weights, left, tol, shared.reach)
-        gradient = _judge_in_single(table, problems, weights)
+        gradient, scores = _judge_in_single(table, problems, weights)
         # Evaluated again in double precision where rounding could hide that the tolerance is missed, or is met.
         unsure = np.flatnonzero(~(np.abs(gradient - tol) > shared.reach))
         if unsure.size:
@@ -127,8 +130,9 @@ def _fit(problems: Problems, weights: FloatArray, tol: float, max_iter: int, sha
     pending = np.flatnonzero(~(gradient <= tol) & (left > 0))
     if pending.size:
         _finish_in_double(problems, pending, weights, left, gradient, tol, mean)
+        scores = None
     coef, intercept = _uncentre(weights, mean)
-    return Fits(coef, intercept, gradient, gradient <= tol, max_iter - left)
+    return Fits(coef, intercept, gradient, gradient <= tol, max_iter - left, scores)
 
 
 def _finish_in_double(
@@ -273,16 +277,24 @@ def _shares(problems: Problems, batch: IntArray) -> FloatArray:
     return np.stack([found[id(problems.rows[j])] for j in batch])
 
 
-def _judge_in_single(table: Table, problems: Problems, weights: FloatArray) -> NDArray[np.float64]:
-    """Gradients of the mean objectives of all problems in single precision, from scores computed afresh, (J,)."""
+def _judge_in_single(
+    table: Table, problems: Problems, weights: FloatArray
+) -> tuple[NDArray[np.float64], FloatArray | None]:
+    """Gradients of the mean objectives of all problems in single precision, (J,), and the scores they follow from.
+
+    Scores are computed afresh. They are kept if they are those of all rows, and not so many that they come in parts.
+    """
     n, d = table.X.shape
     count = max(1, 6 * len(weights) * problems.outputs * (n + d) * 4 // _BUDGET)
-    found = []
-    for batch in np.array_split(np.arange(len(weights)), min(count, len(weights))):
+    batches = np.array_split(np.arange(len(weights)), min(count, len(weights)))
+    found, scores = [], None
+    for batch in batches:
         share = _shares(problems, batch).astype(np.float32)
-        found.append(Descent(table, share, problems.penalty[batch], weights[batch]).largest_gradient())
-    gradient: NDArray[np.float64] = np.concatenate(found).astype(np.float64)
-    return gradient
+        descent = Descent(table, share, problems.penalty[batch], weights[batch])
+        found.append(descent.largest_gradient())
+        if len(batches) == 1 and descent.used is None:
+            scores = descent.scores
+    return np.concatenate(found).astype(np.float64), scores
 
 
 def _judge(problems: Problems, which: IntArray, weights: FloatArray, mean: FloatArray) -> NDArray[np.float64]:

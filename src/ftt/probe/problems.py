@@ -11,7 +11,7 @@ with its tolerance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +35,8 @@ class Fits:
         Whether `gradient` reached the tolerance.
     iterations : array (J,)
         Iterations of the solver.
+    scores : array (J, K', n), optional
+        Scores of all rows of X, where the gradient was judged by them.
     """
 
     coef: FloatArray
@@ -42,10 +44,13 @@ class Fits:
     gradient: FloatArray
     converged: BoolArray
     iterations: IntArray
+    scores: FloatArray | None = None
 
     def __getitem__(self, part: slice | IntArray) -> Fits:
         """The solutions of some of the problems."""
-        return Fits(*(getattr(self, field.name)[part] for field in fields(self)))
+        scores = None if self.scores is None else self.scores[part]
+        found = self.coef[part], self.intercept[part], self.gradient[part], self.converged[part], self.iterations[part]
+        return Fits(*found, scores)
 
 
 @dataclass(frozen=True)

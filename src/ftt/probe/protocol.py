@@ -190,7 +190,9 @@ def balanced(groups: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 def _scores(X: FloatArray, fits: Fits) -> FloatArray:
-    """Scores of every row by each fit, (n, J, K'), in the precision of the features."""
+    """Scores of every row by each fit, (n, J, K'), in the precision of the features or in single precision."""
+    if fits.scores is not None:
+        return np.ascontiguousarray(np.moveaxis(fits.scores, 2, 0))
     J, K, d = fits.coef.shape
     scores = product(X, fits.coef.reshape(J * K, d).astype(X.dtype).T)
     scores += fits.intercept.reshape(J * K).astype(X.dtype)

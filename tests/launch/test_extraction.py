@@ -24,7 +24,7 @@ from ftt.data import Roots
 from ftt.data.embeddings import Embeddings
 from ftt.data.manifest import Manifest
 from ftt.errors import FttError
-from ftt.launch import Resources
+from ftt.launch import Resources, extraction
 from ftt.launch.extraction import extract_features
 from ftt.rows import BLOCK
 from ftt.store import Home
@@ -70,9 +70,10 @@ def test_shards_of_one_process_have_the_bits_of_one_pass(
     made_once(Home(tmp_path))
 
 
-def test_a_worker_helps_and_one_that_dies_leaves_nothing_undone(
+def test_a_program_helps_and_one_that_dies_leaves_nothing_undone(
     data: Embeddings, expected: Float32Array, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(extraction, "can_be_copied", lambda threads: False)
     for name, executable in (("living", sys.executable), ("dead", shutil.which("false"))):
         monkeypatch.setattr(sys, "executable", executable)
         home = Home(tmp_path / name)

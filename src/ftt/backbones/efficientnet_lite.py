@@ -1,8 +1,8 @@
 """EfficientNet-Lite0 (Tan and Le 2019; Lite: ReLU6, no squeeze-and-excitation), made of layers that train fast here.
 
 Layers have the names of timm's ``tf_efficientnet_lite0``, so that weights of one load into the other, and in eval mode
-features have the same bits. timm's own is not used because importing timm takes longer than reading the weights, and
-every process of a demo or a sweep would do it.
+features have the same bits, as long as images are too small or too few to be divided (`pieces`). timm's own is not used
+because importing timm takes longer than reading the weights, and every process of a demo or a sweep would do it.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from ftt.backbones.depthwise import Depthwise, pair, same_pads
 from ftt.backbones.fast_layers import ReLU6
 from ftt.backbones.inverted_residual import InvertedResidual
 from ftt.backbones.normalized import Normalized
+from ftt.backbones.pieces import in_pieces
 from ftt.backbones.pointwise import Pointwise
 from ftt.compiled.tensors import Pads
 
 EPS = 1e-3
+STEM = 32
 WIDEN = 6
 STAGES = (
     (24, 2, 3, 2),
@@ -37,9 +39,9 @@ class EfficientNetLite0(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.conv_stem = SameConv(3, 32, 3, stride=2, bias=False)
-        self.bn1 = Norm(32, ReLU6(inplace=True))
-        stages: list[nn.Module] = [nn.Sequential(Separable(32, 16))]
+        self.conv_stem = SameConv(3, STEM, 3, stride=2, bias=False)
+        self.bn1 = Norm(STEM, ReLU6(inplace=True))
+        stages: list[nn.Module] = [nn.Sequential(Separable(STEM, 16))]
         channels = 16
         for out, blocks, kernel, stride in STAGES:
             first = _inverted_residual(channels, out, kernel, stride)
@@ -52,16 +54,20 @@ class EfficientNetLite0(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         if is_trained(x, self.bn1):
-            x = chained(x, [Normalized(self.conv_stem, self.bn1, clips=True)])
+            x = self.blocks(chained(x, [Normalized(self.conv_stem, self.bn1, clips=True)]))
         else:
-            x = self.bn1(self.conv_stem(x))
-        x = self.blocks(x)
+            halves = -(-x.shape[2] // 2) * -(-x.shape[3] // 2)
+            x = self.blocks[1:](in_pieces(self._begun, x, STEM * halves))
         if is_trained(x, self.bn2):
             x = chained(x, [Normalized(self.conv_head, self.bn2, clips=True)])
         else:
             x = self.bn2(self.conv_head(x))
         pooled: Tensor = self.pool(x).flatten(1)
         return pooled
+
+    def _begun(self, x: Tensor) -> Tensor:
+        begun: Tensor = self.blocks[0](self.bn1(self.conv_stem(x)))
+        return begun
 
 
 class SameConv(nn.Conv2d):

@@ -2,8 +2,8 @@
 
 Parameters keep their names and shapes, so weights saved with one kind of layer load into the other. What a layer does
 depends on shapes, on the processor and on how the package was installed, never on timings, so a resumed training ends
-in the same bits. Features in eval mode keep their bits; gradients change by rounding, so the features of a trained
-network move within the noise of rounding.
+in the same bits. Features in eval mode keep their bits, or change by rounding where maps are made in `pieces`;
+gradients change by rounding, so the features of a trained network move within the noise of rounding.
 """
 
 from __future__ import annotations

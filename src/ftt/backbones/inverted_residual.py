@@ -10,6 +10,7 @@ from ftt.backbones.chain import chained, is_trained
 from ftt.backbones.depthwise import Depthwise, is_depthwise
 from ftt.backbones.expansion import Widened, worthwhile
 from ftt.backbones.normalized import Normalized
+from ftt.backbones.pieces import in_pieces
 from ftt.backbones.pointwise import Pointwise
 
 
@@ -34,6 +35,7 @@ class InvertedResidual(nn.Module):
         # What timm's block may have between these layers.
         self.aa, self.se, self.drop_path = nn.Identity(), nn.Identity(), nn.Identity()
         self.has_skip = has_skip
+        self.widened = conv_pw.out_channels
 
     @staticmethod
     def suits(block: Any) -> bool:
@@ -54,11 +56,15 @@ class InvertedResidual(nn.Module):
         """A block that shares the layers of another one."""
         made = cls.__new__(cls)
         made.__dict__.update(block.__dict__)
+        made.widened = made.conv_pw.out_channels
         return made
 
     def forward(self, x: Tensor) -> Tensor:
         if is_trained(x, self.bn1, self.bn2, self.bn3):
             return chained(x, self._links(x), skip=self.has_skip)
+        return in_pieces(self._narrowed, x, self.widened * x.shape[2] * x.shape[3])
+
+    def _narrowed(self, x: Tensor) -> Tensor:
         wide = self.bn1(self.conv_pw(x))
         narrow: Tensor = self.bn3(self.conv_pwl(self.bn2(self.conv_dw(wide))))
         return narrow + x if self.has_skip else narrow

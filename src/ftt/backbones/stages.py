@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from ftt.backbones.backbone import Backbone
+from ftt.backbones.pieces import at_once
 
 
 class Stages(Backbone):
@@ -84,7 +85,8 @@ def outputs(network: nn.Module, layers: Sequence[str], x: Tensor) -> dict[str, A
     # Registered for one batch only: a hook that stays would be copied with the network and write to the original.
     handles = [network.get_submodule(name).register_forward_hook(keeps(name)) for name in layers]
     try:
-        network(x)
+        with at_once():
+            network(x)
     finally:
         for handle in handles:
             handle.remove()

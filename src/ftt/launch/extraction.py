@@ -4,9 +4,10 @@ Whoever makes a shard reads the inputs of its rows and leaves their features in 
 them (`ftt.store.artifacts`). A shard is made once. After any death the same call makes what is missing. Batches begin
 at the same rows whoever makes a shard, so that features are the same to the bit.
 
-Worker processes help this one, which needs the network anyway and does not wait until they have loaded it. All take
-shards that nobody has begun, so a worker that dies leaves nothing undone. Workers that were asked for by number start
-at once and load the data beside this process; otherwise their number follows from the data.
+Worker processes help this one, which needs the network anyway. They are copies of it, which begin at once, where a
+process can be copied; elsewhere programs, for which nobody waits. All take shards that nobody has begun, so a worker
+that dies leaves nothing undone. Programs that were asked for by number start at once and load the data beside this
+process; otherwise their number follows from the data.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from ftt.backbones.extract import features_key, shard_maker
 from ftt.caching import Artifact, MakeRows
 from ftt.data import Dataset, Inputs, Roots
 from ftt.errors import FttError, unknown
+from ftt.launch.copied import Copy, can_be_copied
 from ftt.launch.launcher import ALL, Resources
 from ftt.launch.local import Inbox, Task, Worker
 from ftt.params import Json
@@ -78,7 +80,7 @@ def extract_features(
     order: dict[str, Json] = {**_places(home), "features": wanted}
     with _Helpers() as helpers:
         if on == "local" and resources.workers is not None:
-            helpers.start(order, *resources.divide(resources.workers))
+            helpers.start_ahead(order, *resources.divide(resources.workers))
         inputs, network = _loaded(order)
         order |= {"rows": len(inputs), "key": features_key(network, inputs)}
         table = _table(order)
@@ -90,9 +92,8 @@ def extract_features(
             made = _on_ray(tasks, home, table, resources)
             for _ in track(made, f"shards of {split}", total=len(table), done=len(table) - len(missing)):
                 pass
-        if on == "local" and resources.workers is None:
-            helpers.start(order, min(workers, len(missing)), threads)
-        helpers.share(order, missing)
+        if on == "local":
+            helpers.share(order, missing, min(workers, len(missing)), threads)
         with pools.limited_to(threads):
             return extract(network, inputs, split, home.artifacts)
 
@@ -102,36 +103,51 @@ class _Helpers:
 
     def __init__(self) -> None:
         self.inbox: Inbox = queue.Queue()
-        self.workers: list[Worker] = []
+        self.programs: list[Worker] = []
+        self.copies: list[Copy] = []
 
-    def start(self, order: dict[str, Json], processes: int, threads: int) -> None:
-        """Start all but one of so many processes, which load data and network; this process is the other one."""
-        for _ in range(1, processes):
-            self.workers.append(Worker(threads, self.inbox))
-            self.workers[-1].send({**order, "shards": []})
+    def start_ahead(self, order: dict[str, Json], processes: int, threads: int) -> None:
+        """Have all but one of so many processes load data and network, if they cannot be copies of this one."""
+        if not can_be_copied(threads):
+            for _ in range(1, processes):
+                self._start(threads).send({**order, "shards": []})
 
-    def share(self, order: dict[str, Json], missing: list[int]) -> None:
-        """Have them make what is missing, each beginning elsewhere."""
-        for number, worker in enumerate(self.workers, start=1):
-            begin = number * len(missing) // (len(self.workers) + 1)
-            worker.send({**order, "shards": [*missing[begin:], *missing[:begin]]})
+    def share(self, order: dict[str, Json], missing: list[int], processes: int, threads: int) -> None:
+        """Have all but one of so many processes make what is missing, each beginning elsewhere."""
+        for number in range(1, processes):
+            begin = number * len(missing) // processes
+            part = {**order, "shards": [*missing[begin:], *missing[:begin]]}
+            if can_be_copied(threads):
+                self.copies.append(Copy(part))
+            else:
+                ahead = self.programs[number - 1 : number]
+                (ahead[0] if ahead else self._start(threads)).send(part)
+
+    def _start(self, threads: int) -> Worker:
+        self.programs.append(Worker(threads, self.inbox))
+        return self.programs[-1]
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
         if failed is None:
-            self._report()
-        for worker in self.workers:
-            worker.end()
+            for trouble in self._troubles():
+                say(f"a worker {trouble}; its rows were left to the others")
+        helpers: list[Worker | Copy] = [*self.programs, *self.copies]
+        for helper in helpers:
+            helper.end()
 
-    def _report(self) -> None:
+    def _troubles(self) -> Iterator[str]:
         while not self.inbox.empty():
-            worker, message = self.inbox.get()
+            program, message = self.inbox.get()
             if message is None:
-                say(f"a worker died ({worker.cause()}); its rows were left to the others")
+                yield f"died ({program.cause()})"
             elif "error" in message:
-                say(f"a worker failed ({message['error']}); its rows were left to the others")
+                yield f"failed ({message['error']})"
+        for copy in self.copies:
+            if (trouble := copy.trouble()) is not None:
+                yield trouble
 
 
 def _places(home: Home) -> dict[str, Json]:

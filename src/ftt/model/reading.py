@@ -107,11 +107,12 @@ def walk(root: Path) -> Iterator[str]:
     skipped, refused = 0, list[OSError]()
     for folder, subfolders, files in os.walk(root, onerror=refused.append):
         subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        below = "" if folder == os.fspath(root) else os.path.relpath(folder, root)
         for name in sorted(files):
             if name.startswith("."):
                 continue
             if os.path.splitext(name)[1].lower() in suffixes:  # noqa: PTH122 (a million files: no objects)
-                yield os.path.relpath(os.path.join(folder, name), root)  # noqa: PTH118
+                yield os.path.join(below, name)  # noqa: PTH118
             else:
                 skipped += 1
         while refused:

@@ -161,3 +161,12 @@ def test_a_process_with_other_threads_is_not_copied(folder: Path) -> None:
         done.set()
         other.join()
     assert printed(folder, "print(copied.can_be_copied(1), copied.can_be_copied(2))") == ["True False"]
+
+
+def test_a_worker_of_somebodys_pool_is_not_copied(folder: Path) -> None:
+    lines = """
+import multiprocessing
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    print(pool.apply(copied.can_be_copied, (1,)))
+"""
+    assert printed(folder, lines) == ["False"]

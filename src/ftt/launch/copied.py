@@ -1,8 +1,8 @@
 """A copy of this process that carries out one order beside it: it has imported and loaded already what this one has.
 
-A program of its own (`ftt.launch.local.Worker`) needs more than a second until it can begin. What other threads are
-doing at the moment is not copied, and a lock that one of them holds would stay locked; so only a process with one
-thread is copied, on Linux, and not one that uses a GPU.
+A program of its own (`ftt.launch.local.Worker`) needs more than a second until it can begin. Other threads are not
+copied, and a lock that one of them holds would stay locked; so only a process with one thread is copied, on Linux, and
+not one that uses a GPU or that Python lets have no children.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def can_be_copied(threads: int) -> bool:
     """Whether this process can be copied for work with so many threads."""
     torch = sys.modules.get("torch")
     on_gpu = torch is not None and torch.cuda.is_initialized()
-    return sys.platform.startswith("linux") and threads == threading.active_count() == 1 and not on_gpu
+    childless = multiprocessing.current_process().daemon
+    single = threads == threading.active_count() == 1
+    return sys.platform.startswith("linux") and single and not on_gpu and not childless
 
 
 class Copy:

@@ -23,7 +23,7 @@ from benchmarks.memory import peak
 
 SIZE = 32
 DIMENSIONS = 64
-REPEATS = 3
+REPEATS = 7
 
 
 class Measured(NamedTuple):

@@ -23,7 +23,7 @@ def lengths(x: Tensor, widest: int) -> list[int]:
         seen.append(len(piece))
         return 2 * piece
 
-    assert torch.equal(in_pieces(layers, x, widest), 2 * x)
+    assert torch.equal(in_pieces(layers, x, widest, ()), 2 * x)
     return seen
 
 
@@ -57,6 +57,16 @@ def test_features_do_not_depend_on_pieces(lite0: Lite0, images: Tensor, fold: bo
         divided = network(images)
         with at_once():
             torch.testing.assert_close(divided, network(images), rtol=1e-5, atol=1e-5)
+
+
+def test_norms_that_learn_see_the_whole_batch(images: Tensor) -> None:
+    learning, whole = Lite0().train(), Lite0().train()
+    with torch.no_grad():
+        features = learning(images)
+        with at_once():
+            torch.testing.assert_close(features, whole(images), rtol=0, atol=0)
+    for name, statistic in learning.named_buffers():
+        torch.testing.assert_close(statistic, whole.get_buffer(name), rtol=0, atol=0)
 
 
 def test_inner_layers_are_seen_whole(lite0: Lite0, images: Tensor) -> None:

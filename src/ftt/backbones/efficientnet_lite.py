@@ -56,8 +56,8 @@ class EfficientNetLite0(nn.Module):
         if is_trained(x, self.bn1):
             x = self.blocks(chained(x, [Normalized(self.conv_stem, self.bn1, clips=True)]))
         else:
-            halves = -(-x.shape[2] // 2) * -(-x.shape[3] // 2)
-            x = self.blocks[1:](in_pieces(self._begun, x, STEM * halves))
+            pixels = -(-x.shape[2] // 2) * -(-x.shape[3] // 2)
+            x = self.blocks[1:](in_pieces(self._begun, x, STEM * pixels, (self.bn1, *self.blocks[0].modules())))
         if is_trained(x, self.bn2):
             x = chained(x, [Normalized(self.conv_head, self.bn2, clips=True)])
         else:

@@ -60,9 +60,10 @@ class InvertedResidual(nn.Module):
         return made
 
     def forward(self, x: Tensor) -> Tensor:
-        if is_trained(x, self.bn1, self.bn2, self.bn3):
+        norms = self.bn1, self.bn2, self.bn3
+        if is_trained(x, *norms):
             return chained(x, self._links(x), skip=self.has_skip)
-        return in_pieces(self._narrowed, x, self.widened * x.shape[2] * x.shape[3])
+        return in_pieces(self._narrowed, x, self.widened * x.shape[2] * x.shape[3], norms)
 
     def _narrowed(self, x: Tensor) -> Tensor:
         wide = self.bn1(self.conv_pw(x))

@@ -131,8 +131,8 @@ def rows(
             "baseline": "no kill",
             "ratio": float(most),
             "floor": "<= 1x",
-            "quality": f"{met} met a living process, in {len(after)} extractions; after a second start each of {shards} shards "
-            f"made at most {most} times; bits {'the same' if survived else 'DIFFER'}",
+            "quality": f"{met} met a living process, in {len(after)} extractions; after a second start each of "
+            f"{shards} shards made at most {most} times; bits {'the same' if survived else 'DIFFER'}",
         },
     ]
 

@@ -1,7 +1,8 @@
 """`ftt predict` on many rows: its rate beside plain extraction of the same files, and whether memory stays flat.
 
-Each arm runs in a process of its own, which measures the CPU time of the work and the peak memory of the process. A
-small network on small images is the hard case: the larger the network, the less everything else weighs.
+Each arm runs in a process of its own, which keeps freed memory as those of the command line do, and measures the CPU
+time of the work and the peak memory of the process. A small network on small images is the hard case: the larger the
+network, the less everything else weighs.
 """
 
 from __future__ import annotations
@@ -131,10 +132,12 @@ def measure(arm: str, model: Path, source: Path) -> Measured:
     """One arm in this process."""
     from ftt.backbones.extract import batches
     from ftt.data.images import ImageFiles
+    from ftt.freed_memory import reuse_freed_memory
     from ftt.model import Model
     from ftt.model.predicting import write
     from ftt.model.reading import Source
 
+    reuse_freed_memory()
     loaded = Model.load(model)
     start = time.process_time()
     if arm == "predict":

@@ -23,8 +23,7 @@ from ftt.rows import BLOCK
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are copied on Linux only")
 
 LINES = """
-import json, os, sys, time
-import numpy as np
+import os, sys, time
 from pathlib import Path
 from ftt.data.embeddings import Embeddings
 from ftt.launch import Resources, copied
@@ -107,7 +106,7 @@ def test_what_went_wrong_in_a_copy_is_said_and_the_rest_is_made(
     folder: Path, tmp_path: Path, what: str, words: str
 ) -> None:
     lines = f"""
-home, driver = Home(Path({str(tmp_path)!r})), os.getpid()
+home = Home(Path({str(tmp_path)!r}))
 from ftt.launch import extraction
 def broken(order): {what}
 extraction.make_shards = broken

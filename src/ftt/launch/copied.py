@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ftt import threads as pools
+from ftt.launch.local import in_words
 from ftt.launch.worker import carry_out
 from ftt.params import Json
 from ftt.progress import Silent, shown_on
@@ -47,8 +48,7 @@ class Copy:
             answer: dict[str, Any] = json.loads(self._answer.recv_bytes()) if self._answer.poll() else {}
         except EOFError:
             self._process.join()
-            code = self._process.exitcode or 0
-            return f"died (signal {-code})" if code < 0 else f"died (exit code {code})"
+            return f"died ({in_words(self._process.exitcode or 0)})"
         return f"failed ({answer['error']})" if "error" in answer else None
 
     def end(self) -> None:

@@ -120,8 +120,9 @@ class _Helpers:
             if can_be_copied(threads):
                 self.copies.append(Copy(part))
             else:
-                ahead = self.programs[number - 1 : number]
-                (ahead[0] if ahead else self._start(threads)).send(part)
+                ahead = number <= len(self.programs)
+                program = self.programs[number - 1] if ahead else self._start(threads)
+                program.send(part)
 
     def _start(self, threads: int) -> Worker:
         self.programs.append(Worker(threads, self.inbox))

@@ -187,8 +187,7 @@ class Worker:
 
     def cause(self) -> str:
         """How the process ended."""
-        code = self.process.wait()
-        return f"signal {-code}" if code < 0 else f"exit code {code}"
+        return in_words(self.process.wait())
 
     def end(self) -> None:
         """Terminate the process, and kill it if it does not end. Its run can be resumed."""
@@ -205,6 +204,11 @@ class Worker:
             for line in self.process.stdout:
                 self.inbox.put((self, json.loads(line)))
         self.inbox.put((self, None))
+
+
+def in_words(code: int) -> str:
+    """An exit code as Python has it: negative for signals."""
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 @dataclass
